@@ -134,7 +134,7 @@ mod tests {
 
     /// The program counts at the place that it is given, and every verifier must accept that.
     #[test]
-    fn no_number_leads_out_of_a_row() {
+    fn any_number_stays_inside_its_row() {
         for slot in 0..=255 {
             for drop in [0, 23, 31, 32, u32::MAX] {
                 assert!(place(slot, drop) + 1 < ROW, "{slot} {drop}");

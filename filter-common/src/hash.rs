@@ -101,7 +101,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn prefixes_that_differ_in_one_bit_or_in_length_do_not_meet() {
+    fn different_prefixes_have_different_hashes() {
         let hash = Hash::new(crate::cuckoo::tests::key(1));
         let mut seen = HashSet::new();
         for length in 0..=128 {

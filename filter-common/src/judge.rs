@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_both_sets_is_allowed() {
+    fn allowed_source_wins_over_blocked() {
         let tables = TwoSets::of([&[0x0A_0102, 0x0A_0103], &[0x0A_0103, 0x0A_0104]]);
         let verdict = |address| judge_source(Source::V4(address), &tables);
         assert_eq!(verdict(0x0A01_0207), Verdict::Drop(Reason::Network4));
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_allows_is_asked_on_a_hit_only_and_only_while_the_sets_may_overlap() {
+    fn allow_lookup_needs_hit_and_overlap() {
         let tables = TwoSets::of([&[0x0A_0102], &[0x0A_0102, 0x0A_0103]]);
         let asked = |address| {
             let before = tables.asked.get();
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_switched_off_is_not_looked_up() {
+    fn disabled_sets_are_not_looked_up() {
         let mut tables = TwoSets::of([&[0x0A_0102], &[0x0A_0102]]);
         tables.settings[1] = SetSettings::OFF;
         assert_eq!(judge_source(Source::V4(0x0A01_0207), &tables), Verdict::Drop(Reason::Network4));

@@ -84,7 +84,7 @@ pub trait LabelsMut: Labels {
 
 /// Labels stored in words, eight in each.
 #[derive(Clone, Copy, Debug)]
-pub struct Bytes<W>(pub W);
+pub struct LabelBytes<W>(pub W);
 
 /// Stands for the absence of labels.
 #[derive(Clone, Copy, Debug)]
@@ -109,14 +109,14 @@ pub const fn word_of(number: u32) -> u32 {
     number / LABELS
 }
 
-impl<W: Words> Labels for Bytes<W> {
+impl<W: Words> Labels for LabelBytes<W> {
     #[inline(always)]
     fn label(&self, number: u32) -> Label {
         (self.0.load(number / LABELS) >> bit_of(number)) as Label
     }
 }
 
-impl<W: WordsMut> LabelsMut for Bytes<W> {
+impl<W: WordsMut> LabelsMut for LabelBytes<W> {
     #[inline]
     fn write(&self, number: u32, label: Label) {
         let (at, bit) = (number / LABELS, bit_of(number));
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_label_changes_and_its_neighbours_stay() {
         let words = vec![Cell::new(0); words_for(20) as usize];
-        let labels = Rest::new(Bytes(&words[..]), 3);
+        let labels = Rest::new(LabelBytes(&words[..]), 3);
         (0..17).for_each(|number| labels.write(number, number as Label + 100));
         labels.write(5, 7);
         let expected = |number: u32| if number == 5 { 7 } else { number as Label + 100 };
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_label_has_a_counter_of_its_own_for_each_way_to_be_counted() {
+    fn every_label_and_kind_has_its_counter() {
         let counters: std::collections::BTreeSet<u32> =
             (0..=Label::MAX).flat_map(|label| Counted::ALL.map(|counted| counted.counter(label))).collect();
         assert_eq!(counters.len() as u32, COUNTERS);

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_covers_its_own_addresses_and_no_others() {
+    fn prefix_covers_only_its_own_addresses() {
         let words = empty();
         set(&words[..], 0x0A_0100, 512, |_| u64::MAX);
         assert!(!covers(&words[..], 0x0A00_FFFF));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_wanted_stays_blocked_when_a_wider_prefix_leaves() {
+    fn narrower_prefix_stays_when_wider_is_removed() {
         let words = empty();
         set(&words[..], 0x0A_0000, 1 << 16, |_| u64::MAX);
         set(
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_in_the_same_word_is_left_alone() {
+    fn neighbours_in_a_word_stay_unchanged() {
         let words = empty();
         for first in [0x0A_0000, 0x0A_0011, 0x0A_003F] {
             set(&words[..], first, 1, |_| u64::MAX);

@@ -248,7 +248,7 @@ mod tests {
 
     /// Tests every arrangement of tags with and without an ID, up to two tags more than allowed.
     #[test]
-    fn up_to_eight_tags_are_looked_behind_and_up_to_four_ids() {
+    fn eight_tags_and_four_ids_are_accepted() {
         for count in 0..=MOST_TAGS + 2 {
             for arrangement in 0_u32..1 << count {
                 let tag = |place| if arrangement >> place & 1 == 1 { 0x0064 } else { 0xF000 };
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_ends_within_its_tags_is_malformed() {
+    fn frame_ending_within_tags_is_malformed() {
         let whole = tagged([0; 8].into_iter());
         for end in ADDRESSES..whole.len() {
             assert_eq!(source(&whole[..end]), Source::Malformed, "cut at {end}");
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_at_once_takes_a_second_look() {
+    fn unreadable_frames_are_read_thoroughly() {
         for tags in 0..=8 {
             let whole = &tagged([0; 8].into_iter().take(tags))[..];
             for reach in 0..=whole.len() {

@@ -55,7 +55,7 @@ mod tests {
     use std::vec;
 
     #[test]
-    fn every_number_of_sixteen_bits_has_its_own_place() {
+    fn sixteen_bit_permutation_has_no_collision() {
         let shuffle = Permutation::new(16, [0x9E37_79B9, 0x7F4A_7C15]);
         let mut seen = vec![false; 1 << 16];
         for number in 0..1 << 16 {

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn every_enforcement_is_the_word_that_it_is_written_as() {
+    fn enforcements_keep_their_numbers() {
         for enforcement in [Enforcement::Count, Enforcement::Drop, Enforcement::Pause] {
             assert_eq!(Enforcement::of(enforcement as u64), enforcement);
         }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn of_few_each_is_told() {
+    fn few_drops_are_all_reported() {
         let (mut stratum, mut random) = (Stratum::default(), Random(7));
         for window in 1..100 {
             for _ in 1..BUDGET {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_flood_few_are_told_and_the_first_after_it_is() {
+    fn flood_is_sampled_and_next_drop_reported() {
         let (mut stratum, mut random) = (Stratum::default(), Random(7));
         // Three million drops a second, in windows of 32 ms.
         for window in 1..50 {
@@ -166,7 +166,7 @@ mod tests {
     /// The senders take turns in the worst way for a sampler that takes every n-th drop, and traffic comes in
     /// bursts that cut strata.
     #[test]
-    fn weights_are_without_bias_for_every_sender_and_sum_up_to_what_was_dropped() {
+    fn weights_are_unbiased_and_sum_to_drops() {
         const SENDERS: usize = 8;
         let (mut stratum, mut random) = (Stratum::default(), Random(7));
         let (mut sums, mut sent) = ([0_u64; SENDERS], [0_u64; SENDERS]);

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_set_is_found_by_its_number_and_has_one_of_each() {
+    fn sets_are_found_by_number() {
         let mut numbers = PerSet::from_fn(SetName::number);
         assert!(SetName::all().all(|name| SetName::of(name.number()) == Some(name)));
         assert!(numbers.iter().all(|(name, number)| name.number() == *number));

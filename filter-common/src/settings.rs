@@ -387,7 +387,7 @@ mod tests {
 
     /// The program reads fields where the compiler placed them, while the loader writes words.
     #[test]
-    fn every_field_is_told_at_the_word_where_it_lies() {
+    fn fields_match_their_words() {
         let mut settings = Settings::OFF;
         let mut next = 0;
         let mut number = || {

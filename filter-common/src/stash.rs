@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_found_from_its_insertion_to_its_removal() {
+    fn entry_is_found_until_its_removal() {
         let words = memory();
         let stash = Stash::new(&words[..]);
         for bits in [0, 1 << 9, u64::MAX] {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_set_refuses_and_keeps_what_it_has() {
+    fn full_set_refuses_and_keeps_entries() {
         let words = memory();
         let stash = Stash::new(&words[..]);
         let token = |bits| Token { kind: 1, bits };

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_contains_its_own_addresses_and_no_others() {
+    fn prefix_contains_only_its_own_addresses() {
         let prefix = target("198.51.100.0/24");
         assert!(prefix.contains("198.51.100.0".parse().unwrap()));
         assert!(prefix.contains("198.51.100.255".parse().unwrap()));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_of_one_family_is_nothing_of_the_other() {
+    fn families_never_cover_each_other() {
         assert!(target("0.0.0.0/0").covers(&target("255.255.255.255")));
         assert!(!target("0.0.0.0/0").covers(&target("::1")));
         assert!(target("::/0").covers(&target("2001:db8::/32")));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peer_of_a_dual_stack_socket_is_an_ipv4_target() {
+    fn mapped_peer_becomes_an_ipv4_target() {
         let peer: IpAddr = "::ffff:203.0.113.7".parse().unwrap();
         assert_eq!(Target::from(peer), target("203.0.113.7"));
         assert!(target("203.0.113.0/24").contains(peer));

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_the_own_one_and_those_that_name_the_user() {
+    fn groups_are_primary_and_those_listing_the_user() {
         assert_eq!(group_in(GROUP, "lists"), Some(Gid::from_raw(50)));
         assert_eq!(group_in(GROUP, "broken"), None);
         assert_eq!(groups_in(GROUP, &filterd()), [Gid::from_raw(991), Gid::from_raw(50)]);

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ttl_is_never_cut_short_and_never_a_second_too_long() {
+    fn ttl_is_exact_to_the_second() {
         let ttl = Duration::from_secs(7200);
         let before = own() + ttl;
         let end = Duration::from_secs(after(ttl).secs());
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn while_nobody_sets_the_clock_our_own_time_is_that_on_the_wall() {
+    fn process_time_follows_an_unset_clock() {
         let told = on_the_wall(now());
         assert!(since_1970().as_secs().abs_diff(told) <= 1, "{told}");
         let Moment { own, wall, begun, .. } = moment();
@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_of_ours_is_one_of_the_kernels() {
+    fn process_time_converts_to_kernel_time() {
         let (before, now) = (now(), kernel_now());
         assert!(in_the_kernel(before) <= now && now < in_the_kernel(after(Duration::from_secs(1))));
         assert_eq!(in_the_kernel(Timestamp::from_secs(0)), 0);
     }
 
     #[test]
-    fn what_a_namespace_of_time_adds_is_read_where_it_is_told() {
+    fn time_namespace_offset_is_parsed() {
         let told = "monotonic          10         0\nboottime         -3600       500\n";
         assert_eq!(shifted(told), Some(-3600 * 1_000_000_000 + 500));
         assert_eq!((shifted("monotonic 1 0\n"), shifted("boottime soon\n"), shifted("")), (None, None, None));

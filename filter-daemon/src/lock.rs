@@ -34,7 +34,7 @@ const AGAIN: Duration = Duration::from_millis(5);
 
 /// A resource that can be locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Place {
+pub enum LockedPlace {
     Socket,
     State,
     /// The directory of pins.
@@ -48,8 +48,8 @@ pub struct Lock(File);
 /// The error for a place that another process uses.
 #[derive(Clone, Debug, Error, Serialize, Deserialize)]
 #[error("{} is in use by {}", self.what(), holder.as_ref().map_or_else(|| "another process".to_owned(), |holder| holder.to_string()))]
-pub struct Taken {
-    pub place: Place,
+pub struct PlaceInUse {
+    pub place: LockedPlace,
     /// The path of the place.
     pub path: PathBuf,
     /// The process that uses it, if it can be identified.
@@ -60,18 +60,18 @@ pub struct Taken {
 #[derive(Debug)]
 pub enum NotLocked {
     /// Another process uses it.
-    Taken(Taken),
+    Taken(PlaceInUse),
     /// The system refused access.
     Failed(io::Error),
 }
 
 impl Lock {
     /// Locks a directory without changing anything in it.
-    pub fn directory(place: Place, path: &Path) -> Result<Self, NotLocked> {
+    pub fn directory(place: LockedPlace, path: &Path) -> Result<Self, NotLocked> {
         let begun = clock::instant();
         loop {
             // A symbolic link among the pins would be an attack. The state directory may be one.
-            let follow = if place == Place::Pins { OFlag::O_NOFOLLOW } else { OFlag::empty() };
+            let follow = if place == LockedPlace::Pins { OFlag::O_NOFOLLOW } else { OFlag::empty() };
             let flags = (OFlag::O_DIRECTORY | follow).bits();
             let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
             match Self::file(opened.map_err(NotLocked::Failed)?)? {
@@ -111,41 +111,41 @@ impl Lock {
 
 /// Waits for a holder that is about to end: a filterd that was just stopped, or a process of a killed
 /// daemon.
-fn wait_for(place: Place, path: &Path, begun: Instant) -> Result<(), NotLocked> {
+fn wait_for(place: LockedPlace, path: &Path, begun: Instant) -> Result<(), NotLocked> {
     let waited = begun.elapsed();
     if waited > ENDING {
         let holder = Holder::of(path).map(Box::new);
         let is_orphaned = holder.as_ref().is_some_and(|holder| holder.is_orphaned());
         if !is_orphaned || waited > ORPHANED {
-            return Err(NotLocked::Taken(Taken { place, path: path.to_owned(), holder }));
+            return Err(NotLocked::Taken(PlaceInUse { place, path: path.to_owned(), holder }));
         }
     }
     sleep(AGAIN);
     Ok(())
 }
 
-impl Taken {
+impl PlaceInUse {
     /// The error for a place whose lock is on this file.
-    pub fn by_holder_of(file: &Path, place: Place, path: &Path) -> Self {
+    pub fn by_holder_of(file: &Path, place: LockedPlace, path: &Path) -> Self {
         Self { place, path: path.to_owned(), holder: Holder::of(file).map(Box::new) }
     }
 
     fn what(&self) -> String {
         let path = printable::path(&self.path);
         match self.place {
-            Place::Socket => format!("the control socket {path}"),
-            Place::State => format!("the state directory {path}"),
-            Place::Pins => format!("the pin directory {path}"),
+            LockedPlace::Socket => format!("the control socket {path}"),
+            LockedPlace::State => format!("the state directory {path}"),
+            LockedPlace::Pins => format!("the pin directory {path}"),
         }
     }
 }
 
-impl Explain for Taken {
+impl Explain for PlaceInUse {
     fn remedy(&self) -> Option<String> {
         let flag = match self.place {
-            Place::Socket => "--socket",
-            Place::State => "--state-dir",
-            Place::Pins => "--pin-dir",
+            LockedPlace::Socket => "--socket",
+            LockedPlace::State => "--state-dir",
+            LockedPlace::Pins => "--pin-dir",
         };
         if let Some(holder) = self.holder.as_ref().filter(|holder| holder.has_lost_its_socket()) {
             return Some(format!(
@@ -168,26 +168,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_belongs_to_one_until_that_one_is_gone() {
+    fn place_is_locked_by_one_process() {
         let place = tempfile::tempdir().unwrap();
-        let first = Lock::directory(Place::State, place.path()).unwrap();
-        let Err(NotLocked::Taken(taken)) = Lock::directory(Place::State, place.path()) else {
+        let first = Lock::directory(LockedPlace::State, place.path()).unwrap();
+        let Err(NotLocked::Taken(taken)) = Lock::directory(LockedPlace::State, place.path()) else {
             panic!("it was had twice")
         };
         assert_eq!(taken.holder.as_ref().unwrap().pid, std::process::id());
         assert!(taken.to_string().contains(&std::process::id().to_string()), "{taken}");
         drop(first);
-        Lock::directory(Place::State, place.path()).unwrap();
+        Lock::directory(LockedPlace::State, place.path()).unwrap();
     }
 
     #[test]
-    fn what_lies_behind_a_link_is_not_locked_and_neither_is_a_file() {
+    fn links_and_files_are_not_locked() {
         let place = tempfile::tempdir().unwrap();
         let (link, file) = (place.path().join("link"), place.path().join("file"));
         std::os::unix::fs::symlink(place.path(), &link).unwrap();
         fs::write(&file, "").unwrap();
         for path in [link, file] {
-            assert!(matches!(Lock::directory(Place::Pins, &path), Err(NotLocked::Failed(_))), "{path:?}");
+            assert!(
+                matches!(Lock::directory(LockedPlace::Pins, &path), Err(NotLocked::Failed(_))),
+                "{path:?}"
+            );
         }
     }
 }

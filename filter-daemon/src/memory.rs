@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_says_in_kilobytes_is_told_in_bytes() {
+    fn kernel_kilobytes_become_bytes() {
         let text = "MemTotal:        8000 kB\nMemAvailable:       12 kB\n";
         assert_eq!(field(text, "MemAvailable:"), Some(12 * 1024));
         assert_eq!(field(text, "MemOther:"), None);

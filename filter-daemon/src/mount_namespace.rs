@@ -165,7 +165,7 @@ mod tests {
     /// This process is the first one of the container, or was started in it from outside, beside one that
     /// only holds a pod together.
     #[test]
-    fn pins_in_a_container_last_where_its_runtime_mounts_them() {
+    fn container_pins_last_where_its_runtime_mounts() {
         for (pid, first) in [(1, Some("")), (30, None)] {
             let proc = Proc::new(pid, &[0]).mounts("self", 9, Some("")).mounts("1", 9, first);
             assert!(!proc.ends(true) && proc.ends(false), "process {pid}");
@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_no_trouble() {
+    fn unreadable_mounts_are_no_fault() {
         assert!(!Proc::new(800, &[700, 1, 0]).ends(true));
         let nowhere = Path::new("/nonexistent");
         assert!(!ends_with_ours(nowhere, nowhere, false) && !would_end_with_ours(nowhere, nowhere));
     }
 
     #[test]
-    fn mount_in_an_own_namespace_would_end_with_it() {
+    fn mount_in_own_namespace_ends_with_it() {
         let would = |id, parents: &[u32]| {
             let proc = Proc::new(800, parents).mounts("1", 2, None);
             let private = format!("{id} 1 0:44 / /sys rw - sysfs none rw\n");

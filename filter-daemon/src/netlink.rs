@@ -16,7 +16,7 @@ const MOST: usize = 100_000;
 
 /// A message in generic netlink or netfilter format: four bytes, followed by attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct AttributeMessage {
     pub kind: u16,
     /// The command or family, and the version.
     pub head: [u8; HEAD],
@@ -99,7 +99,7 @@ fn take<T: NetlinkDeserializable>(mut piece: &[u8], takes: &mut impl FnMut(T) ->
     Ok(!goes_on)
 }
 
-impl Message {
+impl AttributeMessage {
     /// The attribute with this number.
     pub fn attribute(&self, kind: u16) -> Option<Vec<u8>> {
         let found = self.attributes.iter().find(|attribute| attribute.kind() == kind)?;
@@ -133,7 +133,7 @@ fn value(attribute: &DefaultNla) -> Vec<u8> {
     bytes
 }
 
-impl NetlinkSerializable for Message {
+impl NetlinkSerializable for AttributeMessage {
     fn message_type(&self) -> u16 {
         self.kind
     }
@@ -148,7 +148,7 @@ impl NetlinkSerializable for Message {
     }
 }
 
-impl NetlinkDeserializable for Message {
+impl NetlinkDeserializable for AttributeMessage {
     type Error = DecodeError;
 
     fn deserialize(header: &NetlinkHeader, payload: &[u8]) -> Result<Self, DecodeError> {
@@ -159,8 +159,8 @@ impl NetlinkDeserializable for Message {
     }
 }
 
-impl From<Message> for NetlinkPayload<Message> {
-    fn from(message: Message) -> Self {
+impl From<AttributeMessage> for NetlinkPayload<AttributeMessage> {
+    fn from(message: AttributeMessage) -> Self {
         Self::InnerMessage(message)
     }
 }
@@ -172,21 +172,21 @@ mod tests {
     #[test]
     fn a_message_comes_back_as_it_went() {
         let attributes = vec![DefaultNla::new(1, vec![7, 0, 0, 0]), DefaultNla::new(2, b"eth0\0".to_vec())];
-        let message = Message { kind: 16, head: [3, 1, 0, 0], attributes };
+        let message = AttributeMessage { kind: 16, head: [3, 1, 0, 0], attributes };
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
         let mut header = NetlinkHeader::default();
         header.message_type = 16;
-        let read = Message::deserialize(&header, &bytes).unwrap();
+        let read = AttributeMessage::deserialize(&header, &bytes).unwrap();
         assert_eq!(read, message);
         assert_eq!(read.attribute(2).map(|name| text(&name)).as_deref(), Some("eth0"));
-        assert!(Message::deserialize(&header, &bytes[..3]).is_err());
+        assert!(AttributeMessage::deserialize(&header, &bytes[..3]).is_err());
     }
 
     /// The result of `take`, and the number of messages that it passed on.
     fn taken(piece: &[u8]) -> (io::Result<bool>, usize) {
         let mut shown = 0;
-        let last = take(piece, &mut |_: Message| {
+        let last = take(piece, &mut |_: AttributeMessage| {
             shown += 1;
             true
         });
@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_an_error_or_nothing() {
+    fn malformed_datagram_is_an_error() {
         assert!(taken(&[1, 2, 3]).0.is_err());
         let (last, shown) = taken(&[]);
         assert_eq!((last.unwrap(), shown), (false, 0));
     }
 
     #[test]
-    fn what_went_wrong_while_the_kernel_told_is_an_error_at_the_end() {
+    fn dump_error_is_returned() {
         assert!(taken(&end(0)).0.unwrap());
         let refused = taken(&end(-nix::libc::EACCES)).0.unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn readiness_is_told_with_what_filterd_does() {
+    fn readiness_is_reported_with_status() {
         let (mut notify, its) = with_manager(None);
         notify.ready("dropping".into());
         assert_eq!(heard(&its), "READY=1\nSTATUS=dropping");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn life_is_told_thrice_as_often_as_is_wanted_and_what_filterd_does_when_that_is_news() {
+    fn watchdog_is_fed_thrice_with_changed_status() {
         let (mut notify, its) = with_manager(Some(Duration::from_millis(3)));
         notify.ready("one".into());
         heard(&its);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn life_is_not_told_before_it_is_time() {
+    fn watchdog_is_not_fed_early() {
         let (mut notify, its) = with_manager(Some(Duration::from_secs(3000)));
         notify.alive(|| unreachable!("nobody wants to know yet"));
         notify.stopping();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watchdog_may_be_meant_for_another_process() {
+    fn watchdog_of_another_process_is_ignored() {
         let of = |pid: &str| {
             watchdog(|name| Some(if name == "WATCHDOG_PID" { pid } else { "30000000" }.to_owned()))
         };

@@ -28,7 +28,7 @@ static PORTS: Array<[u64; WORDS as usize], 1, { BPF_F_MMAPABLE as usize }> = Arr
 #[classifier]
 pub fn filterd_egress(ctx: TcContext) -> i32 {
     if let Some(ports) = PORTS.get(0)
-        && flow::record(&Sent(&ctx), &Flows, |port| begins(ports, port), flow_map::now)
+        && flow::record(&Sent(&ctx), &FlowWriter, |port| begins(ports, port), flow_map::now)
     {
         count(ports);
     }
@@ -63,9 +63,9 @@ fn count(ports: &[u64; WORDS as usize]) {
 }
 
 /// The memory of flows, as the map.
-struct Flows;
+struct FlowWriter;
 
-impl Memory for Flows {
+impl Memory for FlowWriter {
     #[inline(always)]
     fn last(&self, key: &Key) -> Option<u64> {
         flow_map::last((&raw const FLOWS).cast_mut().cast(), key)

@@ -298,7 +298,7 @@ fn a_hostile_list_server_changes_nothing() {
 }
 
 #[test]
-fn a_list_that_halves_again_and_again_is_held_back() {
+fn repeatedly_halved_list_is_held_back() {
     let mut net = Net::new();
     net.peer().ip(&format!("addr add {SERVER}/32 dev lo"));
     let _web = serve(&net, SERVER, |asked, to| {

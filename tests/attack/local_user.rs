@@ -55,7 +55,7 @@ fn a_local_user_gets_nowhere() {
 }
 
 #[test]
-fn a_process_of_the_same_user_cannot_look_into_the_daemon() {
+fn same_user_cannot_inspect_the_daemon() {
     let net = Net::with_filterd("");
     let daemon = net.daemon().id();
     let tried = accounts::on_a_thread_of(&accounts::own(), || look_into(daemon));

@@ -17,7 +17,7 @@ use crate::ping::Ping;
 const PAUSE: Duration = Duration::from_millis(5);
 
 #[test]
-fn started_before_there_is_an_address_it_meets_the_very_first_packet() {
+fn early_start_filters_the_first_packet() {
     let lan = Lan::new();
     lan.introduce(&CARD);
     let [attacker, bystander] = [ATTACKER, BYSTANDER].map(|from| lan.ping(from, CARD.v4, 56));

@@ -16,7 +16,7 @@ const EVERYBODY: [&str; 4] = [ATTACKER, OTHER, ATTACKER6, BYSTANDER];
 
 /// What a filterd lives through is told to it by the time since boot alone.
 #[test]
-fn a_clock_that_is_set_while_filterd_runs_moves_no_end() {
+fn changed_clock_moves_no_expiry() {
     let lan = Lan::new();
     let mut guest = filtered("set", &lan);
     guest.filterd(&format!("add {ATTACKER} --ttl 1h"));
@@ -42,7 +42,7 @@ fn a_clock_that_is_set_while_filterd_runs_moves_no_end() {
 /// `sleep 30` goes by a time that stands still while the machine sleeps. Its card, a virtio one, forgets the filter meanwhile,
 /// and its kernel does not know.
 #[test]
-fn what_ends_while_the_machine_sleeps_has_ended_when_it_wakes() {
+fn entry_expired_during_sleep_is_gone_afterwards() {
     let lan = Lan::new();
     let mut guest = filtered("sleeping", &lan);
     guest.filterd(&format!("add {ATTACKER6}"));

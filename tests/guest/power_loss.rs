@@ -25,7 +25,7 @@ const CHANGES: &str = "i=0; while :; do i=$((i + 1)); \
     done";
 
 #[test]
-fn what_was_acknowledged_before_the_power_went_is_there_after_the_next_boot() {
+fn acknowledged_changes_survive_power_loss() {
     let lan = Lan::new();
     let disk = Disk::new("power-loss");
     let mut acknowledged = BTreeSet::new();

@@ -26,7 +26,7 @@ const WORDS: u32 = 50;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
-fn while_one_guest_attacks_another_the_flow_of_a_third_party_lives_on() {
+fn attack_does_not_disturb_third_party_flow() {
     let lan = Lan::new();
     let mut server = Machine::new("server", &lan).card(&CARD, 1, "").boot();
     let mut attacker = Machine::new("attacker", &lan).card(&ATTACKER, 1, "").boot();

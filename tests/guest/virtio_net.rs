@@ -17,7 +17,7 @@ const QUEUES: usize = 4;
 const MANY: usize = 64;
 
 #[test]
-fn on_every_queue_the_listed_are_dropped_and_the_others_answered() {
+fn every_queue_drops_exactly_the_listed() {
     let lan = Lan::new();
     let mut guest = Machine::new("queues", &lan).cpus(QUEUES).card(&CARD, QUEUES, "").boot();
     guest.raise(&CARD, 1500);
@@ -34,7 +34,7 @@ fn on_every_queue_the_listed_are_dropped_and_the_others_answered() {
 }
 
 #[test]
-fn it_is_attached_in_the_driver() {
+fn filter_attaches_in_native_mode() {
     let lan = Lan::new();
     let mut guest = Machine::new("native", &lan).card(&CARD, 1, "").boot();
     guest.raise(&CARD, 1500);
@@ -49,7 +49,7 @@ fn it_is_attached_in_the_driver() {
 
 /// The driver learned to show programs a frame in several pieces in Linux 6.3.
 #[test]
-fn large_frames_are_judged_natively_or_the_log_says_what_hinders() {
+fn large_frames_filter_natively_or_log_why() {
     let lan = Lan::new();
     let mut guest = Machine::new("jumbo", &lan).card(&CARD, 1, "").boot();
     guest.raise(&CARD, JUMBO);
@@ -64,7 +64,7 @@ fn large_frames_are_judged_natively_or_the_log_says_what_hinders() {
 
 /// A card whose offloads cannot be switched off hands the driver packets that it has put together.
 #[test]
-fn where_the_card_merges_packets_the_refusal_says_so_and_generic_mode_filters() {
+fn merging_card_is_refused_and_generic_filters() {
     let lan = Lan::new();
     let mut guest = Machine::new("merging", &lan).card(&CARD, 1, ",ctrl_guest_offloads=off").boot();
     guest.raise(&CARD, 1500);

@@ -8,7 +8,7 @@ use filter_common::ports::Clause;
 use filter_common::sets::{SLOTS, SetName};
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 use filterd::blocklist::{Effects, Targets};
-use filterd::kernel::{Filter, KernelError, Labels, Needs, SetNeeds, SixTargets, Truth, Wanted};
+use filterd::kernel::{Filter, KernelError, LabelSource, Needs, SetNeeds, SixTargets, Truth, WantedTargets};
 
 /// Everything that is blocked, on all ports, with its label. Nothing is allowed.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +88,7 @@ impl Numbered {
 }
 
 impl Truth for Numbered {
-    fn of(&self, set: SetName) -> &impl Wanted {
+    fn of(&self, set: SetName) -> &impl WantedTargets {
         match set {
             SetName::Block => &self.block,
             SetName::Allow | SetName::Clause(_) => &self.nothing,
@@ -141,7 +141,7 @@ impl Side {
     }
 }
 
-impl Labels for Side {
+impl LabelSource for Side {
     fn label_of_address(&self, address: u32) -> Label {
         let host = Prefix::host(address);
         self.narrowest4(|prefix| prefix.length() > 24 && prefix.covers(&host)).unwrap_or(OTHER)
@@ -163,7 +163,7 @@ impl SixTargets for Side {
     }
 }
 
-impl Wanted for Side {
+impl WantedTargets for Side {
     fn has_address(&self, address: u32) -> bool {
         let host = Prefix::host(address);
         self.narrowest4(|prefix| prefix.length() > 24 && prefix.covers(&host)).is_some()

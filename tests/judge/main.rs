@@ -20,7 +20,7 @@ fn the_judge_loads_words_as_it_must() {
 }
 
 #[test]
-fn the_judge_has_no_loop_that_linux_6_1_refuses() {
+fn judge_has_no_loop_linux_6_1_refuses() {
     expect_none(Instruction::all, |functions| {
         functions.iter().flat_map(|function| loops::complaints(function)).collect()
     });

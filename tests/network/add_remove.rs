@@ -3,7 +3,7 @@
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net};
 
 #[test]
-fn the_very_next_packet_after_an_add_is_dropped_and_after_a_remove_it_passes() {
+fn add_and_remove_affect_the_next_packet() {
     let net = Net::with_filterd("");
     for _ in 0..20 {
         net.expect(ATTACKER).passes();
@@ -27,7 +27,7 @@ fn the_same_holds_for_ipv6() {
 }
 
 #[test]
-fn nobody_else_is_dropped() {
+fn unlisted_sources_pass() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
     net.expect_each(["203.0.113.6", "203.0.113.8", BYSTANDER]).passes();
@@ -35,7 +35,7 @@ fn nobody_else_is_dropped() {
 }
 
 #[test]
-fn adding_twice_changes_nothing_and_one_remove_is_enough() {
+fn second_add_needs_no_second_remove() {
     let net = Net::with_filterd("");
     let first = net.filterd(["add", ATTACKER, "--json"]).succeeds().json();
     let second = net.filterd(["add", ATTACKER, "--json"]).succeeds().json();
@@ -94,7 +94,7 @@ fn targets_come_from_standard_input() {
 }
 
 #[test]
-fn a_target_that_two_lists_want_leaves_when_both_let_go() {
+fn target_of_two_lists_needs_two_removes() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
     net.filterd(["add", ATTACKER, "--list", "web"]).succeeds();
@@ -105,7 +105,7 @@ fn a_target_that_two_lists_want_leaves_when_both_let_go() {
 }
 
 #[test]
-fn a_remove_without_a_list_is_a_remove_from_every_live_list() {
+fn remove_without_list_affects_every_live_list() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
     net.filterd(["add", ATTACKER]).succeeds();

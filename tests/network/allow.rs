@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(300);
 const BLOCKED: &str = "block: [203.0.0.0/8, \"2001:db8::/32\"]";
 
 #[test]
-fn what_is_allowed_passes_inside_whatever_is_blocked_and_its_neighbours_do_not() {
+fn allowed_address_passes_inside_blocked_prefix() {
     let net = Net::with_filterd(BLOCKED);
     net.filterd(["add", ATTACKER, ATTACKER6, "203.0.113.0/24"]).succeeds();
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
@@ -69,7 +69,7 @@ fn test_says_what_allows_and_what_would_block() {
 }
 
 #[test]
-fn when_an_allow_ends_what_it_covered_is_blocked_again() {
+fn expired_allow_restores_the_block() {
     let net = Net::with_filterd(BLOCKED);
     net.filterd(["allow", "add", ATTACKER, ATTACKER6, "203.0.114.0/24", "--ttl", "4s"]).succeeds();
     // The block of this one ends with its allow: at no moment is it dropped, since nobody wants it dropped alone.
@@ -85,7 +85,7 @@ fn when_an_allow_ends_what_it_covered_is_blocked_again() {
 
 /// Packets in flight are to have seen who left before it ended; not all who go on leaving.
 #[test]
-fn an_allow_ends_in_time_though_somebody_adds_and_removes_all_the_time() {
+fn allow_expires_in_time_during_constant_changes() {
     let net = Net::with_filterd(BLOCKED);
     // Much is removed while one of them lasts.
     let slow = Refusal::delay(net.daemon().id(), "membarrier", 5 * GRACE);
@@ -113,7 +113,7 @@ fn an_allow_ends_in_time_though_somebody_adds_and_removes_all_the_time() {
 }
 
 #[test]
-fn what_is_allowed_is_so_after_a_kill_and_a_restart() {
+fn allow_survives_kill_and_restart() {
     let mut net = Net::with_filterd(BLOCKED);
     net.filterd(["allow", "add", ATTACKER, "--note", "our office", "--list", "office"]).succeeds();
     net.filterd(["allow", "add", ATTACKER6, "203.0.114.0/24"]).succeeds();
@@ -156,7 +156,7 @@ fn remove_and_flush_leave_what_is_allowed_alone() {
 
 /// Whoever is blocked and allowed before, and neither or both after, is dropped at no moment between.
 #[test]
-fn a_reload_that_changes_both_drops_nobody_whom_both_configurations_let_pass() {
+fn reload_of_both_kinds_drops_nobody_in_between() {
     let both = "block: [203.0.113.0/24, \"2001:db8:bad::/48\"]\nallow: [203.0.113.7, \"2001:db8:bad::7\"]";
     let other =
         "block: [203.0.112.0/23, \"2001:db8:bac::/47\"]\nallow: [203.0.113.0/28, \"2001:db8:bad::/64\"]";
@@ -191,7 +191,7 @@ fn a_reload_that_changes_both_drops_nobody_whom_both_configurations_let_pass() {
 }
 
 #[test]
-fn an_allow_list_whose_file_is_gone_keeps_its_last_good_copy() {
+fn allow_list_without_file_keeps_last_good_copy() {
     const LISTS: &str =
         "block: [203.0.113.0/24]\nlists: [{name: office, path: $HOME/office.txt, allow: true}]";
     let mut net = Net::new();
@@ -217,7 +217,7 @@ fn an_allow_list_whose_file_is_gone_keeps_its_last_good_copy() {
 }
 
 #[test]
-fn a_list_that_blocked_may_allow_from_now_on_and_the_reverse() {
+fn list_can_change_between_block_and_allow() {
     let list = |allow| format!("lists: [{{name: office, path: $HOME/office.txt, allow: {allow}}}]");
     let mut net = Net::new();
     net.file("office.txt", &format!("{ATTACKER}\n{ATTACKER6}\n"));
@@ -255,7 +255,7 @@ fn another_filterd_takes_over_what_is_allowed() {
 }
 
 #[test]
-fn a_reload_that_is_refused_changes_nothing_of_what_is_allowed() {
+fn refused_reload_keeps_allowed_entries() {
     let net = Net::with_filterd(&format!("block: [203.0.113.0/24, 198.51.100.0/24]\nallow: [{ATTACKER}]"));
     let many: String = (0..8000).map(|host: u32| format!("- 10.0.{}.{}\n", host >> 8, host & 255)).collect();
     let other = format!("allow: [{BYSTANDER}]\nblock:\n- 203.0.113.0/24\n- 198.51.100.0/24\n{many}");
@@ -272,7 +272,7 @@ fn a_reload_that_is_refused_changes_nothing_of_what_is_allowed() {
 }
 
 #[test]
-fn what_is_allowed_and_ends_soon_is_listed_and_each_table_of_it_is_counted() {
+fn expiring_allow_is_listed_and_counted_per_table() {
     let net = Net::with_filterd(BLOCKED);
     let entries = || {
         let status = net.filterd(["status", "--json"]).json();
@@ -293,7 +293,7 @@ fn what_is_allowed_and_ends_soon_is_listed_and_each_table_of_it_is_counted() {
 }
 
 #[test]
-fn whoever_means_to_allow_a_good_part_of_the_internet_says_so() {
+fn wide_allow_needs_the_wide_flag() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     for wide in ["0.0.0.0/0", "128.0.0.0/1", "::/0", "2000::/15"] {
         net.filterd(["allow", "add", wide])

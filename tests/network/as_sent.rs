@@ -257,7 +257,7 @@ fn the_page_tells(net: &Net, sent: &Sent) {
 }
 
 #[test]
-fn ten_thousand_frames_are_told_alike_by_all_that_tells_of_them() {
+fn every_output_reports_the_same_ten_thousand_frames() {
     let mut net = Net::with_links(2);
     net.file("drop.txt", "198.18.0.0/16\n");
     net.file("nets.txt", "2001:db8:64::/64\n192.0.2.77\n");

@@ -11,7 +11,7 @@ use serde_json::json;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
-fn a_prefix_is_dropped_as_a_whole_in_part_or_not_at_all() {
+fn prefix_is_dropped_wholly_partly_or_not() {
     let net = Net::with_filterd("block: [203.0.113.0/25, 198.51.100.0/24, '2001:db8:bad::/48']");
     let verdict = |target: &str| {
         let tested = net.filterd(["test", target, "--json"]).json()["tested"][0].clone();
@@ -34,7 +34,7 @@ fn a_prefix_is_dropped_as_a_whole_in_part_or_not_at_all() {
 
 /// Each line that `test` prints is a command or says what to edit; whoever does all of it has it pass.
 #[test]
-fn what_test_says_would_have_to_be_removed_unblocks_the_target() {
+fn commands_shown_by_test_unblock_the_target() {
     let mut net = Net::new();
     net.file("drop.txt", "203.0.113.7\n");
     net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
@@ -54,7 +54,7 @@ fn what_test_says_would_have_to_be_removed_unblocks_the_target() {
 }
 
 #[test]
-fn targets_come_from_standard_input_and_a_wrong_line_is_told_beside_the_answers() {
+fn test_reports_wrong_input_lines_with_answers() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     let ask = |lines: &str| net.filterd_reading(["test", "-"], lines);
     ask("203.0.113.7\n203.0.113.0-203.0.113.255 # all\n").succeeds();
@@ -65,7 +65,7 @@ fn targets_come_from_standard_input_and_a_wrong_line_is_told_beside_the_answers(
 }
 
 #[test]
-fn what_has_expired_of_a_file_that_names_it_still_is_said_to_be_over() {
+fn test_reports_expired_file_entries() {
     let mut net = Net::new();
     net.file("seen.txt", "203.0.113.0/24\n");
     net.start("lists: [{name: seen, path: $HOME/seen.txt, ttl: 1s}]");
@@ -79,7 +79,7 @@ const TABLE4: usize = 34_888;
 const TABLE6: usize = 36_960;
 
 #[test]
-fn an_altered_table_is_made_anew_before_test_answers() {
+fn test_rebuilds_an_altered_table_before_answering() {
     let mut net = Net::new();
     net.file("ssh.txt", "203.0.113.9\n");
     let config = format!(

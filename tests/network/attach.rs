@@ -7,7 +7,7 @@ const NATIVE: u8 = 1;
 const GENERIC: u8 = 2;
 
 #[test]
-fn native_mode_is_what_one_gets_where_the_driver_can() {
+fn native_mode_is_used_where_supported() {
     let net = Net::with_filterd("");
     let there = net.attached("eth0").expect("attached");
     assert_eq!(there["mode"], NATIVE);
@@ -37,7 +37,7 @@ fn the_log_says_which_mode_it_became() {
 }
 
 #[test]
-fn auto_falls_back_to_generic_where_the_driver_has_no_xdp() {
+fn auto_mode_falls_back_to_generic() {
     let mut net = Net::new();
     net.start("interfaces: [eth0, lo]");
     let status = net.filterd(["status", "--json"]).succeeds().json();
@@ -47,7 +47,7 @@ fn auto_falls_back_to_generic_where_the_driver_has_no_xdp() {
 }
 
 #[test]
-fn native_asked_for_and_not_to_be_had_is_refused() {
+fn unavailable_native_mode_is_refused() {
     let net = Net::new();
     net.another_filterd("interfaces: [lo]\nmode: native")
         .exits(8)
@@ -57,7 +57,7 @@ fn native_asked_for_and_not_to_be_had_is_refused() {
 }
 
 #[test]
-fn a_foreign_program_is_named_and_left_in_place() {
+fn foreign_program_is_named_and_kept() {
     let net = Net::new();
     let foreign = ForeignProgram::attach(net.host(), "eth0");
     let refused = net.another_filterd("block: [203.0.113.7]");
@@ -67,7 +67,7 @@ fn a_foreign_program_is_named_and_left_in_place() {
 }
 
 #[test]
-fn a_foreign_program_is_not_circumvented_by_generic_mode() {
+fn generic_mode_does_not_bypass_foreign_program() {
     let net = Net::new();
     let foreign = ForeignProgram::attach(net.host(), "eth0");
     net.another_filterd("mode: generic").exits(8).complains(foreign.name);

@@ -29,7 +29,7 @@ fn a_malformed_target_is_named_and_exits_2() {
 }
 
 #[test]
-fn a_bad_line_of_standard_input_is_told_by_number_and_the_rest_is_done() {
+fn bad_input_line_is_reported_and_others_apply() {
     let net = Net::with_filterd("");
     let input = "203.0.113.300\n203.0.113.7\n<html>\n";
     net.filterd_reading(["add", "-"], input).exits(7).complains("stdin:1:").complains("stdin:3:");

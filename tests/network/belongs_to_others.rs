@@ -10,7 +10,7 @@ use harness::{ATTACKER, Daemon, Home, Net};
 const NOBODY: Option<u32> = Some(65534);
 
 #[test]
-fn a_state_directory_that_holds_somebodys_file_is_refused_and_untouched() {
+fn state_directory_with_foreign_file_is_refused() {
     let net = Net::new();
     let papers = net.home().path("papers");
     fs::create_dir(&papers).expect("a home can be written");
@@ -33,7 +33,7 @@ fn a_state_directory_that_holds_somebodys_file_is_refused_and_untouched() {
 }
 
 #[test]
-fn the_journal_is_its_users_alone_whatever_was_there_before() {
+fn journal_belongs_to_its_user_only() {
     let mut net = Net::new();
     let state = net.home().path("state");
     fs::create_dir(&state).expect("a home can be written");
@@ -50,7 +50,7 @@ fn the_journal_is_its_users_alone_whatever_was_there_before() {
 }
 
 #[test]
-fn a_link_in_the_journals_place_is_not_followed() {
+fn link_in_place_of_journal_is_not_followed() {
     let net = Net::new();
     let (state, elsewhere) = (net.home().path("state"), net.home().path("elsewhere"));
     fs::create_dir(&state).expect("a home can be written");
@@ -63,7 +63,7 @@ fn a_link_in_the_journals_place_is_not_followed() {
 }
 
 #[test]
-fn a_link_in_the_sockets_directory_is_not_followed() {
+fn link_in_socket_directory_is_not_followed() {
     let net = Net::new();
     let (socket, elsewhere) = (net.home().path("other.sock"), net.home().path("elsewhere"));
     symlink(&elsewhere, net.home().path("other.sock.lock")).expect("a link can be made");
@@ -73,7 +73,7 @@ fn a_link_in_the_sockets_directory_is_not_followed() {
 }
 
 #[test]
-fn the_file_system_that_filterd_mounts_is_not_everybodys() {
+fn mounted_bpf_file_system_is_private() {
     let net = Net::new();
     let home = Home::new();
     // In a place of its own, where nothing is mounted yet.

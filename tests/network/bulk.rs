@@ -32,7 +32,7 @@ fn a_hundred_thousand_from_standard_input() {
 }
 
 #[test]
-fn while_the_table_grows_the_listed_are_dropped_and_the_others_pass() {
+fn growing_table_drops_exactly_the_listed() {
     let mut all = Random(4).addresses(102_000);
     let (unlisted, listed) = (all.split_off(101_000), all.split_off(100_000));
     let net = Net::with_filterd("");
@@ -53,7 +53,7 @@ fn while_the_table_grows_the_listed_are_dropped_and_the_others_pass() {
 }
 
 #[test]
-fn what_was_loaded_is_what_is_listed() {
+fn loaded_entries_equal_listed_ones() {
     let listed = Random(3).addresses(20_000);
     let net = Net::with_filterd("");
     net.filterd_reading(["add", "-"], &lines(&listed)).succeeds();

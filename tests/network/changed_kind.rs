@@ -45,7 +45,7 @@ fn blocks(net: &Net) {
 }
 
 #[test]
-fn whoever_was_blocked_is_not_allowed_because_the_file_that_should_say_so_is_missing() {
+fn missing_file_allows_no_blocked_address() {
     let mut net = Net::new();
     let said = format!("{ATTACKER}\n{ATTACKER6}\n{BYSTANDER}\n");
     let file = net.file("partners.txt", &said);
@@ -99,7 +99,7 @@ fn whoever_was_blocked_is_not_allowed_because_the_file_that_should_say_so_is_mis
 }
 
 #[test]
-fn whoever_was_allowed_is_not_blocked_because_the_file_that_should_say_so_is_missing() {
+fn missing_file_blocks_no_allowed_address() {
     let mut net = Net::new();
     let said = format!("{ATTACKER}\n{BYSTANDER}\n");
     let file = net.file("partners.txt", &said);
@@ -132,7 +132,7 @@ fn whoever_was_allowed_is_not_blocked_because_the_file_that_should_say_so_is_mis
 
 /// Two lists of both kinds, each with the other one's file from now on, and no file there.
 #[test]
-fn lists_that_change_their_names_with_each_other_keep_what_they_do_to_those_on_them() {
+fn swapped_names_keep_the_kind_of_lists() {
     let mut net = Net::new();
     let [bad, good] = [("bad.txt", BYSTANDER), ("good.txt", ATTACKER)];
     let files = [bad, good].map(|(file, said)| net.file(file, said));
@@ -166,7 +166,7 @@ fn lists_that_change_their_names_with_each_other_keep_what_they_do_to_those_on_t
 }
 
 #[test]
-fn what_is_fetched_from_elsewhere_and_is_to_allow_then_blocks_until_something_has_come() {
+fn feed_changed_to_allow_blocks_until_downloaded() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
@@ -216,7 +216,7 @@ fn what_is_fetched_from_elsewhere_and_is_to_allow_then_blocks_until_something_ha
 }
 
 #[test]
-fn a_trial_that_makes_a_list_the_reverse_is_rolled_back_to_what_it_did() {
+fn rollback_restores_the_kind_of_a_list() {
     let mut net = Net::new();
     let file = net.file("partners.txt", BYSTANDER);
     net.start(&config(&partners("partners.txt", false)));
@@ -246,7 +246,7 @@ fn a_trial_that_makes_a_list_the_reverse_is_rolled_back_to_what_it_did() {
 /// What is read then is judged by what is in force, whatever it is to do from now on: a file that is broken, or much shorter,
 /// takes nobody's place.
 #[test]
-fn a_file_that_is_not_believed_is_not_believed_either_because_its_list_does_the_reverse() {
+fn change_of_kind_does_not_accept_bad_file() {
     let many = |beside: &str| -> String {
         let hosts = (0..200).map(|host| format!("192.0.2.{host}\n"));
         hosts.chain([format!("{beside}\n")]).collect()
@@ -292,7 +292,7 @@ fn a_file_that_is_not_believed_is_not_believed_either_because_its_list_does_the_
 
 /// It counts anew, whether filterd runs meanwhile or not.
 #[test]
-fn what_is_over_on_a_list_that_allowed_is_blocked_once_it_blocks() {
+fn expired_allow_entries_block_after_change_of_kind() {
     for runs in [true, false] {
         let mut net = Net::new();
         net.file("partners.txt", ATTACKER);

@@ -23,7 +23,7 @@ fn with_two() -> Net {
 }
 
 #[test]
-fn in_one_boot_the_time_since_boot_ends_what_was_added_before_a_restart() {
+fn boot_time_expires_entries_added_before_restart() {
     let mut net = with_two();
     net.stop();
     net.lives_in(OtherTime::later(HOUR));
@@ -60,12 +60,12 @@ fn half_an_hour_is_left(net: &Net) {
 }
 
 #[test]
-fn in_one_boot_the_time_since_boot_ends_what_a_list_names_whatever_was_done_to_the_clock() {
+fn boot_time_expires_list_entries_despite_clock_changes() {
     half_an_hour_is_left(&with_two_lists_an_hour_later());
 }
 
 #[test]
-fn what_a_list_named_and_ended_in_a_boot_by_the_time_since_it_has_ended_in_the_next_one_too() {
+fn list_entry_expired_before_reboot_stays_expired() {
     let mut net = with_two_lists_an_hour_later();
     net.stop();
     // By the clock on the wall hardly any time has passed since the first one.
@@ -77,7 +77,7 @@ fn what_a_list_named_and_ended_in_a_boot_by_the_time_since_it_has_ended_in_the_n
 
 /// The file is another one each time: what tells when its entries end is its copy, and that was written in another time.
 #[test]
-fn what_a_list_names_ends_when_it_was_to_end_though_its_file_has_changed_in_another_time() {
+fn changed_file_keeps_expiries_across_clock_changes() {
     let later = "lists: [{name: later, path: $HOME/later.txt, ttl: 90m}]";
     let mut net = Net::new();
     net.file("later.txt", BYSTANDER);
@@ -105,7 +105,7 @@ fn what_a_list_names_ends_when_it_was_to_end_though_its_file_has_changed_in_anot
 }
 
 #[test]
-fn a_newcomer_whose_clock_was_set_knows_when_entries_of_the_one_before_end() {
+fn new_daemon_with_changed_clock_knows_expiries() {
     let mut net = with_two();
     net.lives_in(OtherTime::later(HOUR));
     net.succeed("");
@@ -114,7 +114,7 @@ fn a_newcomer_whose_clock_was_set_knows_when_entries_of_the_one_before_end() {
 }
 
 #[test]
-fn after_a_reboot_with_a_clock_before_the_last_record_what_was_left_is_left_and_status_says_so() {
+fn clock_behind_after_reboot_keeps_remaining_times() {
     let mut net = Net::new();
     let state = net.home().path("state");
     fs::create_dir(&state).expect("a home can be written");
@@ -130,7 +130,7 @@ fn after_a_reboot_with_a_clock_before_the_last_record_what_was_left_is_left_and_
 }
 
 #[test]
-fn after_a_reboot_the_clock_on_the_wall_ends_what_was_added_before() {
+fn wall_clock_expires_entries_after_reboot() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--ttl", "3s"]).succeeds();
     net.filterd(["add", BYSTANDER, "--ttl", "90m"]).succeeds();
@@ -144,7 +144,7 @@ fn after_a_reboot_the_clock_on_the_wall_ends_what_was_added_before() {
 }
 
 #[test]
-fn in_a_boot_in_which_nothing_was_added_the_time_since_boot_ends_what_was_added_before_it() {
+fn boot_time_counts_when_nothing_was_added() {
     let mut net = with_two();
     net.stop();
     net.lives_in(OtherTime::of(net.home(), 1, Duration::ZERO));
@@ -158,7 +158,7 @@ fn in_a_boot_in_which_nothing_was_added_the_time_since_boot_ends_what_was_added_
 }
 
 #[test]
-fn what_ended_in_a_boot_by_the_time_since_it_has_ended_in_the_next_one_too() {
+fn entry_expired_before_reboot_stays_expired() {
     let mut net = with_two();
     net.stop();
     net.lives_in(OtherTime::later(HOUR));

@@ -19,7 +19,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 "#;
 
 #[test]
-fn bash_offers_entries_lists_and_interfaces_as_they_are() {
+fn bash_completes_entries_lists_and_interfaces() {
     let net = Net::with_filterd("allow: [192.0.2.10]\nblock: [198.51.100.0/24]");
     net.filterd(["add", ATTACKER, ATTACKER6, "--list", "ssh", "--quiet"]).succeeds();
     assert_eq!(offered(&net, "filterd remove 203", &["filterd", "remove", "203"]), [ATTACKER]);
@@ -30,7 +30,7 @@ fn bash_offers_entries_lists_and_interfaces_as_they_are() {
 }
 
 #[test]
-fn an_ipv6_address_is_completed_though_bash_takes_it_apart() {
+fn bash_completes_ipv6_addresses() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER6, "--quiet"]).succeeds();
     // Bash keeps what stands before the last colon, and puts what is offered in the place of the rest.
@@ -46,7 +46,7 @@ fn an_ipv6_address_is_completed_though_bash_takes_it_apart() {
 }
 
 #[test]
-fn where_no_filterd_runs_nothing_is_offered_and_nothing_said() {
+fn completion_without_daemon_is_empty_and_silent() {
     let net = Net::new();
     assert_eq!(offered(&net, "filterd remove 2", &["filterd", "remove", "2"]), [""]);
 }

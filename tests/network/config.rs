@@ -4,7 +4,7 @@ use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Reply};
 use nix::sys::signal::Signal;
 
 #[test]
-fn what_the_config_blocks_is_blocked_from_the_start() {
+fn configured_block_applies_from_the_first_packet() {
     let net = Net::with_filterd("block: [203.0.113.7, 198.18.0.0/16, \"2001:db8:bad::/48\"]");
     net.expect_each([ATTACKER, "198.18.3.4", ATTACKER6]).dropped();
     net.expect(BYSTANDER).passes();
@@ -27,7 +27,7 @@ fn no_config_is_needed() {
 }
 
 #[test]
-fn what_is_no_yaml_at_all_is_refused() {
+fn invalid_yaml_is_refused() {
     check("block: [203.0.113.7\n").exits(3);
     check("\u{7}\u{1b}[31m").exits(3);
     check(&"[".repeat(100_000)).exits(3);
@@ -43,7 +43,7 @@ fn filterd_does_not_start_with_a_bad_config() {
 
 /// The usual one may be another, and what is said of it is then said of something that nobody asked about.
 #[test]
-fn a_filterd_that_does_not_say_which_config_it_has_is_told_with_the_one_that_is_looked_at_instead() {
+fn check_names_the_file_it_assumes() {
     const USUAL: &str = "checking /etc/filterd/filterd.yaml: ";
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     net.filterd(["check"]).succeeds().says("1 target blocked").is_silent_about(USUAL);

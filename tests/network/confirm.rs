@@ -28,7 +28,7 @@ const NEW: &str = "192.0.2.77";
 const OLD: &str = "192.0.2.78";
 
 #[test]
-fn what_nobody_confirms_is_rolled_back_and_live_changes_stay() {
+fn unconfirmed_reload_rolls_back_and_keeps_live_changes() {
     let mut net = before();
     change_files(&net);
     net.filterd(["reload", "--confirm", "1s"]).succeeds();
@@ -57,7 +57,7 @@ fn what_nobody_confirms_is_rolled_back_and_live_changes_stay() {
 
 /// Whatever the trial made of the list, and however long it lasted: taken out of the configuration, or with another time.
 #[test]
-fn what_is_rolled_back_ends_when_it_was_to_end_and_what_was_to_end_meanwhile_does_not_come_back() {
+fn rolled_back_entries_keep_their_expiries() {
     let lists = |ttl, soon| {
         format!(
             "lists: [{{name: seen, path: $HOME/seen.txt, ttl: {ttl}}}, \
@@ -94,7 +94,7 @@ fn what_is_rolled_back_ends_when_it_was_to_end_and_what_was_to_end_meanwhile_doe
 }
 
 #[test]
-fn what_is_allowed_on_trial_is_rolled_back_with_everything_else() {
+fn rollback_includes_allowed_entries() {
     let mut net = Net::with_filterd("block: [198.51.100.9]");
     net.configure("block: [203.0.113.0/24]\nallow: [203.0.113.7, 198.51.100.9]");
     net.filterd(["reload", "--confirm", "1s"]).succeeds();
@@ -106,7 +106,7 @@ fn what_is_allowed_on_trial_is_rolled_back_with_everything_else() {
 }
 
 #[test]
-fn what_is_confirmed_stays() {
+fn confirmed_reload_stays() {
     let mut net = before();
     tries(&net, "1h");
     net.filterd(["confirm"]).succeeds();
@@ -121,7 +121,7 @@ fn what_is_confirmed_stays() {
 }
 
 #[test]
-fn while_one_is_on_trial_another_reload_is_refused_and_so_is_another_filterd() {
+fn trial_refuses_reload_and_take_over() {
     let mut net = before();
     tries(&net, "1h");
     let refused = "a reload of root (filterd reload) is on trial until ";
@@ -139,7 +139,7 @@ fn while_one_is_on_trial_another_reload_is_refused_and_so_is_another_filterd() {
 
 /// It will be there again.
 #[test]
-fn the_name_of_a_list_of_before_is_nobody_elses_while_something_else_is_on_trial() {
+fn names_of_previous_lists_are_reserved_during_trial() {
     let net = before();
     net.configure("block: []");
     net.filterd(["reload", "--confirm", "1h"]).succeeds();
@@ -152,7 +152,7 @@ fn the_name_of_a_list_of_before_is_nobody_elses_while_something_else_is_on_trial
 }
 
 #[test]
-fn a_killed_filterd_goes_on_counting_and_rolls_back_in_time_or_before_it_publishes() {
+fn trial_survives_kill_and_rolls_back_in_time() {
     let mut net = before();
     tries(&net, "1h");
     net.end(Signal::SIGKILL);
@@ -209,7 +209,7 @@ fn a_trial_that_is_refused_leaves_nothing_behind() {
 
 /// Its record and the copies of what was before are gone; the filterd that tries has all of that in hand.
 #[test]
-fn what_nobody_confirms_is_rolled_back_though_the_state_directory_was_removed() {
+fn rollback_works_without_the_state_directory() {
     let mut net = before();
     change_files(&net);
     net.filterd(["reload", "--confirm", "3s"]).succeeds();
@@ -233,7 +233,7 @@ fn what_nobody_confirms_is_rolled_back_though_the_state_directory_was_removed() 
 }
 
 #[test]
-fn a_start_that_finds_no_record_of_a_trial_says_so() {
+fn start_without_trial_record_reports_it() {
     let mut net = before();
     tries(&net, "1h");
     remove_state(&net);
@@ -253,7 +253,7 @@ fn a_start_that_finds_no_record_of_a_trial_says_so() {
 }
 
 #[test]
-fn after_a_rollback_another_filterd_may_have_the_place_and_keeps_what_was_before() {
+fn take_over_after_rollback_keeps_previous_configuration() {
     let mut net = before();
     change_files(&net);
     net.filterd(["reload", "--confirm", "1s"]).succeeds();

@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 const CROWD: u32 = 125_000;
 
 #[test]
-fn ipv6_addresses_in_a_row_take_no_more_room_than_others() {
+fn consecutive_ipv6_addresses_need_no_extra_room() {
     let mut net = Net::new();
     let mut text = String::new();
     for number in 0..CROWD {

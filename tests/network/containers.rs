@@ -65,7 +65,7 @@ fn succeeds(command: &mut Command) {
 }
 
 #[test]
-fn who_is_blocked_at_the_uplink_reaches_no_container() {
+fn blocked_source_reaches_no_container() {
     let net = Net::with_filterd("");
     let container = Container::start(&net);
     assert!(container.hears(&net, ATTACKER), "the port is published");

@@ -43,7 +43,7 @@ fn verbs(net: &Net) -> Vec<String> {
 }
 
 #[test]
-fn every_answer_of_every_verb_begins_with_its_version() {
+fn every_json_answer_begins_with_its_version() {
     let mut net = Net::with_filterd("");
     let file = net.home().write("bans.txt", "203.0.113.9\n").display().to_string();
     let config = net.home().path("filterd.yaml").display().to_string();

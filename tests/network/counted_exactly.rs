@@ -45,7 +45,7 @@ fn of_ipv6(rows: &Value, verdict: &str, interface: Option<&str>) -> (u64, u64) {
 }
 
 #[test]
-fn ten_thousand_frames_on_two_interfaces_are_counted_to_the_byte_and_through_kill_and_start() {
+fn counters_are_exact_through_kill_and_restart() {
     let mut net = Net::with_links(2);
     net.start(CONFIG);
     let (first, second) = (mix(7_000), mix(3_000));
@@ -104,7 +104,7 @@ fn told_packets(rows: &Value, reason: &str) -> u64 {
 }
 
 #[test]
-fn what_is_only_counted_has_its_bytes_and_interface_too() {
+fn would_drop_counts_bytes_and_interface() {
     let mut net = Net::with_links(2);
     net.start(&format!("{CONFIG}\nenforce: false"));
     let frames = mix(20);
@@ -117,7 +117,7 @@ fn what_is_only_counted_has_its_bytes_and_interface_too() {
 }
 
 #[test]
-fn status_knows_the_driver_and_what_the_kernel_counts_on_each_interface() {
+fn status_shows_driver_and_kernel_counters() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     let packets = |net: &Net| {
@@ -143,7 +143,7 @@ fn status_knows_the_driver_and_what_the_kernel_counts_on_each_interface() {
 
 /// Between two looks, five to ten seconds apart, a tenth of what came each second is dropped.
 #[test]
-fn status_tells_how_fast_packets_come_and_are_dropped_on_each_interface() {
+fn status_shows_packet_and_drop_rates() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     let rates = |net: &Net| {

@@ -27,7 +27,7 @@ fn put(net: &Net, name: &str, bytes: &[u8]) -> PathBuf {
 }
 
 #[test]
-fn what_a_country_has_is_dropped_until_the_database_says_otherwise_and_a_broken_one_says_nothing() {
+fn country_follows_database_and_ignores_broken_one() {
     let mut net = Net::new();
     put(&net, "country.mmdb", &database("CN", "RU"));
     net.start(FAR);
@@ -63,7 +63,7 @@ fn what_a_country_has_is_dropped_until_the_database_says_otherwise_and_a_broken_
 
 /// The other network of that country moves meanwhile.
 #[test]
-fn networks_with_an_end_keep_it_over_a_restart_with_another_database() {
+fn networks_keep_expiries_with_another_database() {
     let mut net = Net::new();
     let lasting = FAR.replace("far,", "far, ttl: 1h,");
     put(&net, "country.mmdb", &database("CN", "RU"));
@@ -84,7 +84,7 @@ fn networks_with_an_end_keep_it_over_a_restart_with_another_database() {
 }
 
 #[test]
-fn what_is_chosen_otherwise_is_chosen_anew_out_of_the_same_database() {
+fn changed_choice_applies_to_same_database() {
     let mut net = Net::new();
     put(&net, "country.mmdb", &database("CN", "RU"));
     put(&net, "asn.mmdb", &Mmdb::new("GeoLite2-ASN").with("198.51.100.0/24", &autonomous(64_500)).bytes());

@@ -24,7 +24,7 @@ fn a_killed_filterd_leaves_its_filter_filtering() {
 
 /// Packets have passed, and nothing of it can be seen any more once it is filtered again.
 #[test]
-fn a_start_that_finds_the_filter_gone_says_that_nothing_was_filtered() {
+fn start_without_old_filter_reports_the_gap() {
     const GAP: &str = "nothing was filtered until this filterd started";
     let mut net = Net::with_filterd(BLOCKING);
     net.end(Signal::SIGKILL);
@@ -57,7 +57,7 @@ fn a_start_that_finds_the_filter_gone_says_that_nothing_was_filtered() {
 
 /// `ip netns exec` makes a mount namespace, and the pins lie in a file system of its own.
 #[test]
-fn pins_that_end_with_filterd_are_told() {
+fn short_lived_pins_are_reported() {
     const PRIVATE: &str = "if filterd crashed, the filter would end with it";
     let mut net = Net::new();
     let name = net.host().name().to_owned();
@@ -93,7 +93,7 @@ fn pins_that_end_with_filterd_are_told() {
 }
 
 #[test]
-fn the_next_one_takes_the_link_over_as_it_is() {
+fn next_daemon_takes_over_the_link() {
     let mut net = Net::with_filterd(BLOCKING);
     let before = net.attached("eth0").expect("attached");
     net.expect(ATTACKER).dropped();
@@ -110,7 +110,7 @@ fn the_next_one_takes_the_link_over_as_it_is() {
 }
 
 #[test]
-fn what_the_configuration_lost_meanwhile_passes_again() {
+fn targets_removed_meanwhile_pass_again() {
     let mut net = Net::with_filterd(BLOCKING);
     net.end(Signal::SIGKILL);
     net.start("block: [192.0.2.77]");
@@ -119,7 +119,7 @@ fn what_the_configuration_lost_meanwhile_passes_again() {
 }
 
 #[test]
-fn a_bad_configuration_leaves_the_old_filter_at_work() {
+fn bad_configuration_keeps_old_filter() {
     let mut net = Net::with_filterd(BLOCKING);
     net.end(Signal::SIGKILL);
     let pins = net.home().pins().display().to_string();
@@ -168,7 +168,7 @@ fn pins_that_others_could_have_changed_are_refused() {
 }
 
 #[test]
-fn the_root_program_of_another_version_is_replaced_without_a_gap() {
+fn root_program_upgrade_leaves_no_gap() {
     let mut net = Net::with_filterd(BLOCKING);
     let before = net.attached("eth0").expect("attached")["prog"]["id"].clone();
     net.end(Signal::SIGKILL);
@@ -191,7 +191,7 @@ fn the_root_program_of_another_version_is_replaced_without_a_gap() {
 }
 
 #[test]
-fn counters_of_another_version_begin_anew() {
+fn counters_of_another_version_restart() {
     let mut net = Net::with_filterd(BLOCKING);
     net.end(Signal::SIGKILL);
     let counters = net.home().pins().join("counters");
@@ -210,7 +210,7 @@ fn counters_of_another_version_begin_anew() {
 }
 
 #[test]
-fn one_filterd_takes_the_place_of_another() {
+fn filterd_takes_over_from_another() {
     let mut net = Net::with_filterd(BLOCKING);
     net.filterd(["add", "192.0.2.77"]).succeeds();
     let before = net.attached("eth0").expect("attached");
@@ -232,7 +232,7 @@ fn without_a_word_it_does_not() {
 }
 
 #[test]
-fn a_filter_that_is_to_be_kept_outlives_its_filterd() {
+fn kept_filter_outlives_its_daemon() {
     let keeping = "block: [203.0.113.7]\non_exit: keep";
     let mut net = Net::with_filterd(keeping);
     net.stop();

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const ONE_LIST: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
 
 #[test]
-fn what_a_list_would_be_read_as_is_told_though_no_entry_would_change() {
+fn diff_reports_settings_without_changed_entries() {
     let net = with_list("192.0.2.77\n", ONE_LIST);
     for (setting, said) in [
         ("ttl: 1h", "list drop: ttl 3600 s, counted anew from then on"),
@@ -28,7 +28,7 @@ fn what_a_list_would_be_read_as_is_told_though_no_entry_would_change() {
 }
 
 #[test]
-fn diff_tells_what_a_reload_would_change_and_changes_nothing() {
+fn diff_reports_changes_and_makes_none() {
     let net = with_list("192.0.2.77\n192.0.2.78\n", ONE_LIST);
     net.filterd(["diff"]).succeeds();
     // When it is answered, copies are on disk.
@@ -63,7 +63,7 @@ fn diff_tells_what_a_reload_would_change_and_changes_nothing() {
 }
 
 #[test]
-fn a_diff_of_what_no_reload_would_take_says_so_by_its_exit_code() {
+fn diff_of_invalid_configuration_fails() {
     let net = with_list("192.0.2.77\n192.0.2.78\n", ONE_LIST);
     net.configure("enforce: perhaps");
     net.filterd(["diff"]).exits(3).complains("enforce");
@@ -77,7 +77,7 @@ fn a_diff_of_what_no_reload_would_take_says_so_by_its_exit_code() {
 
 /// Whoever is cut by the reload was named before.
 #[test]
-fn diff_names_each_live_peer_that_a_reload_then_cuts() {
+fn diff_names_each_peer_the_reload_cuts() {
     let net = with_list("192.0.2.77\n", ONE_LIST);
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
     let came = net.peer().entered(|| connect_from(ATTACKER, 2222));
@@ -121,7 +121,7 @@ fn diff_names_each_live_peer_that_a_reload_then_cuts() {
 
 /// Whom something allows for a while only is told with the end of that; and for good, or listed before, is not told.
 #[test]
-fn diff_names_whom_a_list_would_cut_when_what_allows_them_ends() {
+fn diff_names_peers_cut_when_allow_expires() {
     let net = with_list("192.0.2.77\n", ONE_LIST);
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
     let came = net.peer().entered(|| connect_from(ATTACKER, 2222));
@@ -144,7 +144,7 @@ fn diff_names_whom_a_list_would_cut_when_what_allows_them_ends() {
 /// The end may be one that the reload itself brings: of a list that allows for a while from then on, of a live allow that is
 /// all that is left, or of what only blocks for a while as long as nothing else does.
 #[test]
-fn diff_names_whom_a_reload_lets_be_cut_when_what_it_leaves_allowed_ends() {
+fn diff_names_peers_cut_after_changed_allow() {
     let mut net = Net::new();
     net.file("partners.txt", "203.0.113.7\n");
     let partners = |ttl: &str| {
@@ -193,7 +193,7 @@ fn diff_names_whom_a_reload_lets_be_cut_when_what_it_leaves_allowed_ends() {
 
 /// A list with ports cuts whoever comes to these, and nobody else; and one that loses its ports cuts the others, too.
 #[test]
-fn diff_knows_on_which_ports_a_list_would_cut() {
+fn diff_knows_ports_of_lists() {
     let restricted = |ports: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{ports}}}]");
     let net = with_list("192.0.2.77\n", &restricted(", ports: [22]"));
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
@@ -214,7 +214,7 @@ fn diff_knows_on_which_ports_a_list_would_cut() {
 
 /// What this host began it goes on with from the port that it has, below 1024 or above.
 #[test]
-fn diff_knows_by_which_of_our_ports_a_list_would_cut_what_we_began() {
+fn diff_knows_source_ports_of_own_connections() {
     let on = |ports: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt, {ports}}}]");
     let net = with_list("192.0.2.77\n", &on("ports: [22]"));
     let bystander = net.peer().entered(|| TcpListener::bind((BYSTANDER, 4443))).expect("nobody else listens");
@@ -233,7 +233,7 @@ fn diff_knows_by_which_of_our_ports_a_list_would_cut_what_we_began() {
 
 /// Its entries stay, and are told neither as coming nor as going.
 #[test]
-fn diff_tells_one_list_whose_ports_change_and_not_two() {
+fn diff_reports_list_with_changed_ports_once() {
     let on = |ports: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{ports}}}]");
     let net = with_list("192.0.2.77\n", &on(", ports: [22]"));
     net.configure(&on(", ports: [80]"));
@@ -265,7 +265,7 @@ fn diff_names_whom_enforcing_would_cut() {
 
 /// It is the same list: neither new nor gone, to `diff` as to `reload`.
 #[test]
-fn a_list_that_changes_sides_is_told_once_with_all_that_comes_and_goes() {
+fn diff_reports_list_that_changes_kind_once() {
     let net = with_list("192.0.2.77\n192.0.2.78\n", ONE_LIST);
     let allows = "lists: [{name: drop, path: $HOME/drop.txt, allow: true}]";
     for (config, allows) in [(allows, true), (ONE_LIST, false)] {
@@ -297,7 +297,7 @@ fn a_list_that_changes_sides_is_told_once_with_all_that_comes_and_goes() {
 
 /// What several lists name counts for the first of them.
 #[test]
-fn another_order_of_lists_is_told_for_what_counts_for_another_one_then() {
+fn diff_reports_changed_list_order() {
     let mut net = Net::new();
     let lists = |[one, other]: [&str; 2]| {
         format!("lists: [{{name: {one}, path: $HOME/{one}.txt}}, {{name: {other}, path: $HOME/{other}.txt}}]")
@@ -318,7 +318,7 @@ fn another_order_of_lists_is_told_for_what_counts_for_another_one_then() {
 
 /// Whether a file is read again is nothing that anybody sees.
 #[test]
-fn diff_and_reload_count_the_same_lists_as_unchanged() {
+fn diff_and_reload_agree_on_unchanged_lists() {
     let mut net = Net::new();
     for name in ["a", "b", "c"] {
         net.file(&format!("{name}.txt"), "192.0.2.77\n192.0.2.78\n");

@@ -29,7 +29,7 @@ fn doctor_after(net: &Net, preparing: &str) -> Reply {
 }
 
 #[test]
-fn with_nothing_in_the_way_it_says_so_and_touches_nothing() {
+fn doctor_without_problems_changes_nothing() {
     let net = Net::new();
     let told = doctor(&net, &["--iface", "eth0"]).succeeds();
     told.clone().says("interface eth0  veth, MTU ").says("its other end in another network namespace");
@@ -43,7 +43,7 @@ fn with_nothing_in_the_way_it_says_so_and_touches_nothing() {
 
 /// Under `ip netns exec`, and for a container that shares the socket.
 #[test]
-fn in_another_network_namespace_than_the_filterd_that_runs_it_says_so_and_where_to_look() {
+fn doctor_reports_other_network_namespace() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     doctor(&net, &[])
         .succeeds()
@@ -59,7 +59,7 @@ fn in_another_network_namespace_than_the_filterd_that_runs_it_says_so_and_where_
 }
 
 #[test]
-fn without_a_name_it_looks_at_the_interfaces_that_are_on() {
+fn doctor_checks_enabled_interfaces_by_default() {
     let net = Net::new();
     net.host().ip("link add spare type veth peer name spared");
     doctor(&net, &[]).succeeds().says("no interface is configured").says("xdp eth0").is_silent_about("spare");
@@ -90,7 +90,7 @@ fn the_interfaces_are_those_that_run_would_filter() {
 }
 
 #[test]
-fn a_foreign_program_is_named_with_what_takes_it_off() {
+fn doctor_shows_how_to_remove_foreign_program() {
     let net = Net::new();
     let foreign = ForeignProgram::attach(net.host(), "eth0");
     let told = doctor(&net, &["--iface", "eth0"]).exits(7);
@@ -99,7 +99,7 @@ fn a_foreign_program_is_named_with_what_takes_it_off() {
 }
 
 #[test]
-fn a_program_that_a_link_holds_elsewhere_goes_only_from_here() {
+fn shared_program_is_detached_from_one_interface() {
     let net = Net::with_links(2);
     let foreign = ForeignProgram::attach(net.host(), "eth1");
     let id = foreign.id.to_string();
@@ -118,7 +118,7 @@ fn a_program_that_a_link_holds_elsewhere_goes_only_from_here() {
 
 /// With its dispatcher, under which several share an interface, and without: it falls back where the kernel refuses that.
 #[test]
-fn what_libxdp_has_loaded_is_taken_off_by_the_command_that_it_tells() {
+fn doctor_remedy_removes_libxdp_program() {
     let net = Net::new();
     type_in(&net, "xdp-filter load eth0 --mode skb");
     let told = remedies(&net, "eth0");
@@ -147,7 +147,7 @@ fn filterd_itself_is_no_foreign_program() {
 
 /// Its remedies name no directories, and neither does who types them.
 #[test]
-fn who_runs_elsewhere_than_usual_is_asked_where() {
+fn doctor_uses_places_of_running_daemon() {
     let mut net = Net::new();
     net.home().write("drop.txt", "203.0.113.7\nnonsense\n");
     net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
@@ -173,7 +173,7 @@ fn generic_mode_is_worth_knowing() {
 }
 
 #[test]
-fn another_filterds_filter_is_told_with_where_its_pins_are() {
+fn doctor_shows_pins_of_another_filterd() {
     let net = Net::with_filterd("");
     let home = harness::Home::new();
     let mut asked = net.host().command(&binary().display().to_string());
@@ -194,13 +194,13 @@ fn a_killed_filterds_filter_is_still_at_work() {
 }
 
 #[test]
-fn what_filterd_complains_of_stands_here_too() {
+fn doctor_includes_faults_of_the_daemon() {
     let net = Net::with_filterd("interfaces: [eth0, eth7]");
     doctor(&net, &[]).exits(7).says("FAIL  daemon").says("eth7");
 }
 
 #[test]
-fn a_port_of_a_bridge_and_a_bridge_are_told_apart() {
+fn doctor_distinguishes_bridge_and_its_port() {
     let net = Net::new();
     net.host().ip_all("link add br0 type bridge\nlink set br0 up\nlink set eth0 master br0\n");
     let told = doctor(&net, &["--iface", "eth0", "--iface", "br0"]).succeeds();
@@ -231,14 +231,14 @@ fn a_bond_is_judged_by_its_parts() {
 }
 
 #[test]
-fn what_shares_an_interface_sends_one_to_it() {
+fn doctor_points_to_the_shared_interface() {
     let net = Net::new();
     net.host().ip_all("link add shared link eth0 type macvlan mode bridge\nlink set shared up\n");
     doctor(&net, &["--iface", "shared"]).succeeds().says("filterd run --iface eth0");
 }
 
 #[test]
-fn an_interface_that_is_off_is_told_with_what_switches_it_on() {
+fn doctor_shows_how_to_enable_interface() {
     let net = Net::new();
     net.host().ip("link set eth0 down");
     let told = doctor(&net, &["--iface", "eth0"]).succeeds();
@@ -276,7 +276,7 @@ fn pinned(net: &Net, program: ForeignProgram) -> String {
 }
 
 #[test]
-fn the_command_beside_each_complaint_of_an_interface_mends_it() {
+fn doctor_remedies_fix_each_interface() {
     let net = Net::new();
     net.host().ip("link set eth0 down");
     let by_link = ForeignProgram::attach(net.host(), "eth0");
@@ -301,7 +301,7 @@ fn the_command_beside_each_complaint_of_an_interface_mends_it() {
 }
 
 #[test]
-fn a_missing_bpf_file_system_is_mended_by_the_command_that_it_tells() {
+fn doctor_remedy_mounts_bpf_file_system() {
     let net = Net::new();
     let unmounted = "while umount /sys/fs/bpf 2>/dev/null; do :; done";
     doctor_after(&net, unmounted).succeeds().says("warn  bpffs").says("only in this mount namespace");
@@ -315,7 +315,7 @@ fn a_missing_bpf_file_system_is_mended_by_the_command_that_it_tells() {
 }
 
 #[test]
-fn a_full_disk_is_told() {
+fn full_disk_is_reported() {
     let net = Net::new();
     let state = net.home().path("state");
     fs::create_dir(&state).expect("a home can be written");
@@ -329,7 +329,7 @@ fn a_full_disk_is_told() {
 }
 
 #[test]
-fn a_state_directory_with_somebodys_file_is_told() {
+fn foreign_file_in_state_directory_is_reported() {
     let net = Net::new();
     let state = net.home().path("state");
     fs::create_dir(&state).expect("a home can be written");
@@ -339,7 +339,7 @@ fn a_state_directory_with_somebodys_file_is_told() {
 }
 
 #[test]
-fn who_else_bans_is_told() {
+fn other_banning_services_are_reported() {
     let net = Net::new();
     let called = net.home().path("fail2ban-server");
     program::copied("/bin/sleep", &called);
@@ -353,7 +353,7 @@ fn who_else_bans_is_told() {
 }
 
 #[test]
-fn whoever_may_not_see_everything_is_told_what_was_not_seen() {
+fn doctor_reports_missing_permissions() {
     let net = Net::new();
     let words = ["doctor", "--no-config", "--iface", "lo"];
     let told = net.home().filterd_as(65534, words).succeeds();
@@ -380,7 +380,7 @@ fn programs_read_the_same_as_people() {
 
 /// What the filterd that runs was told, and where it has its things, is what counts.
 #[test]
-fn beside_a_filterd_it_knows_what_was_accepted_and_which_state_directory_is_in_use() {
+fn doctor_uses_state_of_running_daemon() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.configure("interfaces: [eth0, usb0]\nblock: [203.0.113.7]");
     net.filterd(["reload", "--accept", "usb0"]).succeeds();

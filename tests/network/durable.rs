@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 const OF_A_NEWER: &[u8] = include_bytes!("../fixtures/journal-of-a-newer.redb");
 
 #[test]
-fn what_was_added_survives_a_kill() {
+fn live_entries_survive_a_kill() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6, "192.0.2.64/26", "--note", "23 doors", "--list", "ssh"])
         .succeeds();
@@ -24,7 +24,7 @@ fn what_was_added_survives_a_kill() {
 }
 
 #[test]
-fn what_was_added_survives_a_stop() {
+fn live_entries_survive_a_stop() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
     net.stop();
@@ -34,7 +34,7 @@ fn what_was_added_survives_a_stop() {
 }
 
 #[test]
-fn what_was_removed_stays_removed() {
+fn removed_entries_stay_removed() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6, BYSTANDER]).succeeds();
     net.filterd(["remove", BYSTANDER]).succeeds();
@@ -48,7 +48,7 @@ fn what_was_removed_stays_removed() {
 
 /// Two clients say the same, and the disk is slow: the second changes nothing, but what it is told must last as well.
 #[test]
-fn what_was_so_already_is_answered_when_it_is_on_disk() {
+fn unchanged_request_waits_for_disk() {
     const SAID: [[&str; 2]; 2] = [["add", ATTACKER], ["remove", BYSTANDER]];
     let mut net = Net::with_filterd("");
     net.filterd(["add", BYSTANDER]).succeeds();
@@ -80,7 +80,7 @@ fn what_was_so_already_is_answered_when_it_is_on_disk() {
 }
 
 #[test]
-fn a_ban_that_ended_meanwhile_does_not_come_back() {
+fn ban_that_expired_meanwhile_does_not_return() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", BYSTANDER, "--ttl", "1s"]).succeeds();
     net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
@@ -116,7 +116,7 @@ fn many_adds_and_removes_are_carried_forward() {
 }
 
 #[test]
-fn a_damaged_journal_is_set_aside_and_told() {
+fn damaged_journal_is_set_aside_and_reported() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     net.filterd(["add", BYSTANDER]).succeeds();
     net.end(Signal::SIGKILL);
@@ -142,7 +142,7 @@ fn a_damaged_journal_is_set_aside_and_told() {
 
 /// As after a downgrade to one that came before a journal's format.
 #[test]
-fn a_journal_of_a_newer_filterd_is_refused_in_words_and_what_was_filtered_is_filtered_still() {
+fn newer_journal_is_refused_and_filter_stays() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
     net.end(Signal::SIGKILL);
@@ -169,7 +169,7 @@ fn a_journal_of_a_newer_filterd_is_refused_in_words_and_what_was_filtered_is_fil
 
 /// The filter that was left at work tells that there had been one.
 #[test]
-fn a_state_directory_that_is_removed_while_filterd_is_dead_is_told() {
+fn missing_state_directory_is_reported_at_start() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
     net.end(Signal::SIGKILL);
@@ -190,7 +190,7 @@ fn a_state_directory_that_is_removed_while_filterd_is_dead_is_told() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_made_up_for() {
+fn full_disk_is_reported_and_repaired_later() {
     let (mut net, disk) = with_a_full_disk();
     net.filterd_reading(["add", "-"], &neighbours(100_000))
         .exits(7)
@@ -213,7 +213,7 @@ fn a_full_disk_is_told_and_made_up_for() {
 
 /// The first start of all, where the journal itself cannot be made.
 #[test]
-fn a_journal_that_a_full_disk_refused_is_made_as_soon_as_there_is_room() {
+fn journal_is_created_once_disk_has_room() {
     let mut net = Net::new();
     let disk = SmallDisk::of_state(net.home());
     disk.fill();
@@ -238,7 +238,7 @@ fn a_journal_that_a_full_disk_refused_is_made_as_soon_as_there_is_room() {
 
 /// Where Landlock or its user keeps the daemon from making it anew, that is for the operator to do.
 #[test]
-fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {
+fn removed_state_directory_is_reported_with_remedy() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
     // Its copy may just be in the making.
@@ -266,7 +266,7 @@ fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {
 }
 
 #[test]
-fn a_journal_that_somebody_removes_is_told_and_written_anew() {
+fn removed_journal_is_reported_and_rewritten() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
     fs::remove_file(net.home().path("state/live.redb")).expect("it was there");
@@ -280,7 +280,7 @@ fn a_journal_that_somebody_removes_is_told_and_written_anew() {
 
 /// SIGTERM comes before the disk has been tried again.
 #[test]
-fn what_a_full_disk_refused_is_on_disk_after_a_stop_when_there_is_room_again() {
+fn stop_saves_entries_once_disk_has_room() {
     let (mut net, disk) = with_a_full_disk();
     net.filterd_reading(["add", "-"], &neighbours(100_000)).exits(7);
     net.filterd(["remove", BYSTANDER]).exits(7);
@@ -293,7 +293,7 @@ fn what_a_full_disk_refused_is_on_disk_after_a_stop_when_there_is_room_again() {
 
 /// Killed, or stopped while the disk is still full: what the disk never had is not passed over in silence.
 #[test]
-fn what_a_full_disk_refused_is_told_by_the_next_start() {
+fn next_start_reports_entries_lost_to_full_disk() {
     let (mut net, disk) = with_a_full_disk();
     // Whoever asks again is told the same, although nothing is left to change.
     for _ in 0..2 {
@@ -351,7 +351,7 @@ fn acknowledged_loss_stays_so_on_a_full_disk() {
 }
 
 #[test]
-fn one_whose_entries_are_not_on_disk_does_not_make_way() {
+fn daemon_with_unsaved_entries_refuses_take_over() {
     let (mut net, disk) = with_a_full_disk();
     net.filterd_reading(["add", "-"], &neighbours(100_000)).exits(7);
     net.failing_succession("", &[])
@@ -376,7 +376,7 @@ fn a_second_filterd_does_not_share_the_journal() {
 }
 
 #[test]
-fn a_file_cannot_take_the_name_of_a_live_list() {
+fn file_cannot_take_name_of_live_list() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
     net.file("list.txt", "192.0.2.77\n");
@@ -387,7 +387,7 @@ fn a_file_cannot_take_the_name_of_a_live_list() {
 }
 
 #[test]
-fn where_durability_is_off_entries_still_come_back() {
+fn entries_return_without_durability() {
     let mut net = Net::with_filterd("durable: false");
     net.filterd(["add", ATTACKER]).succeeds();
     net.stop();
@@ -398,7 +398,7 @@ fn where_durability_is_off_entries_still_come_back() {
 /// On whose disk one address is and nothing more fits.
 /// Whoever asks for what is so already has nothing done, and is told that it may not be on disk.
 #[test]
-fn with_a_full_disk_nothing_is_called_done_that_was_so_before() {
+fn unchanged_request_fails_on_full_disk() {
     let (net, disk) = with_a_full_disk();
     let many = neighbours(30_000);
     net.filterd_reading(["add", "-", "--list", "ssh"], &many)

@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 use crate::flows::{ALL, NEW, UDP, datagram, host_udp, port};
 
 #[test]
-fn own_flows_outlive_a_kill_and_a_take_over_and_are_remembered_in_between() {
+fn own_flows_survive_kill_and_take_over() {
     let mut net = Net::with_filterd(NEW);
     let begin = |net: &Net, theirs| {
         let asker = host_udp(net, ATTACKER, theirs);
@@ -39,7 +39,7 @@ fn own_flows_outlive_a_kill_and_a_take_over_and_are_remembered_in_between() {
 
 /// Links are pins, and go from anywhere. A filter of `clsact` is no pin.
 #[test]
-fn detach_from_elsewhere_ends_all_drops_and_tells_what_it_cannot_reach() {
+fn detach_stops_drops_and_reports_unreachable_filters() {
     let mut net = Net::with_filterd(NEW);
     net.end(Signal::SIGKILL);
     net.expect(ATTACKER).dropped();
@@ -86,7 +86,7 @@ fn a_reload_switches_answers_on_and_off() {
 }
 
 #[test]
-fn an_egress_program_that_somebody_has_taken_off_is_put_back_and_told() {
+fn removed_egress_program_is_restored_and_reported() {
     let mut net = Net::with_filterd(NEW);
     net.forget_log();
     take_off(&net);
@@ -100,7 +100,7 @@ fn an_egress_program_that_somebody_has_taken_off_is_put_back_and_told() {
 }
 
 #[test]
-fn what_was_begun_while_the_egress_program_was_off_is_answered_once_it_is_back() {
+fn flows_begun_without_egress_program_get_replies() {
     let net = Net::with_filterd(NEW);
     net.daemon().signal(Signal::SIGSTOP);
     take_off(&net);
@@ -114,7 +114,7 @@ fn what_was_begun_while_the_egress_program_was_off_is_answered_once_it_is_back()
 }
 
 #[test]
-fn pins_of_own_flows_that_somebody_removes_are_put_back_and_outlive_the_daemon() {
+fn removed_pins_of_own_flows_are_restored() {
     let mut net = Net::with_filterd(NEW);
     let parts = ["egress", "egress/eth0", "flows-1", "ports-1"];
     for removed in [vec![""], parts[..1].to_vec(), parts[1..].to_vec()] {
@@ -143,7 +143,7 @@ fn pins_of_own_flows_that_somebody_removes_are_put_back_and_outlive_the_daemon()
 }
 
 #[test]
-fn what_others_have_on_what_is_sent_is_left_alone() {
+fn foreign_egress_programs_are_untouched() {
     for by_link in [false, true] {
         let mut net = Net::new();
         if by_link && !has_links(&net) {

@@ -23,7 +23,7 @@ fn an_emptied_configuration_is_refused_and_everything_stays() {
 }
 
 #[test]
-fn a_reload_that_would_leave_no_interface_is_refused_and_everything_stays() {
+fn reload_without_interfaces_is_refused() {
     let net = Net::with_filterd(BLOCKING);
     net.configure("interfaces: []\nblock: []\nenforce: false");
     net.filterd(["reload"]).exits(3).complains("no interface").complains("--iface eth0");
@@ -43,7 +43,7 @@ fn without_an_interface_filterd_does_not_start() {
 }
 
 #[test]
-fn a_mode_that_waits_for_the_next_start_is_told_until_then() {
+fn pending_mode_is_reported_until_restart() {
     let net = Net::with_filterd("mode: native");
     const WAITS: &str = "mode: interfaces stay attached as they are until filterd restarts";
     net.configure("mode: generic");

@@ -5,7 +5,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 #[test]
-fn without_enforce_a_listed_source_passes_and_is_counted() {
+fn without_enforce_listed_source_passes_and_counts() {
     let net = Net::with_filterd("enforce: false");
     net.filterd(["add", ATTACKER, ATTACKER6, "198.18.0.0/16", "2001:db8:b::/48"]).succeeds();
     for (source, reason) in [
@@ -45,7 +45,7 @@ fn a_reload_switches_enforcing_on_and_off() {
 
 /// FAULTS T4: what was dropped stays dropped, and what was spared stays spared, whatever is enforced later, by whom.
 #[test]
-fn what_was_counted_is_not_renamed_by_what_is_enforced_later() {
+fn later_enforcement_does_not_change_earlier_counts() {
     const ENFORCED: &str = "block: [203.0.113.7]";
     const COUNTED: &str = "enforce: false\nblock: [203.0.113.7]";
     let mut net = Net::with_filterd(ENFORCED);

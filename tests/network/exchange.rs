@@ -10,7 +10,7 @@ fn entries(net: &Net) -> Vec<String> {
 }
 
 #[test]
-fn what_was_exported_comes_back_with_list_end_and_note_and_drops_packets() {
+fn exported_entries_return_complete_and_drop() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--list", "ssh", "--ttl", "2h", "--note", "a \"b\" # c"]).succeeds();
     net.filterd(["add", ATTACKER6, "192.0.2.0/24"]).succeeds();
@@ -39,7 +39,7 @@ fn what_was_exported_comes_back_with_list_end_and_note_and_drops_packets() {
 
 /// Import took every text with such a word for nft's own language.
 #[test]
-fn what_was_exported_with_a_note_about_a_table_comes_back() {
+fn note_about_a_table_survives_import() {
     let net = Net::with_filterd("");
     for format in ["plain", "json", "ipset", "nft"] {
         net.filterd(["add", ATTACKER, "--note", "table inet x { scans a routing table"]).succeeds();
@@ -70,7 +70,7 @@ fn special_ranges_of_an_export_come_back() {
 
 /// By its name alone it allows what it names.
 #[test]
-fn a_set_that_becomes_a_list_that_allows_is_told_to_allow() {
+fn imported_set_can_become_allow_list() {
     let net = Net::with_filterd(&format!("block: [{ATTACKER}]"));
     let saved = format!("create good.allow_4 hash:ip family inet\nadd good.allow_4 {ATTACKER}\n");
     net.filterd_reading(["import", "-", "--json"], &saved)
@@ -117,7 +117,7 @@ fn inline_entries_are_restored_on_a_fresh_machine() {
 
 /// Who loads such an export elsewhere has less blocked there: a script learns it by the exit code, with `-q` too.
 #[test]
-fn an_export_that_leaves_out_what_is_in_force_is_a_part() {
+fn partial_export_has_its_own_exit_code() {
     let mut net = Net::new();
     net.file("ssh.txt", &format!("{ATTACKER}\n"));
     net.start("lists: [{name: ssh, path: $HOME/ssh.txt, ports: [22]}]");
@@ -140,7 +140,7 @@ fn an_export_that_leaves_out_what_is_in_force_is_a_part() {
 }
 
 #[test]
-fn an_import_leaves_alone_what_it_must_and_tells_it() {
+fn import_skips_and_reports_configured_entries() {
     let mut net = Net::new();
     net.file("drop.txt", &format!("{BYSTANDER}\n"));
     net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
@@ -168,7 +168,7 @@ fn an_import_leaves_alone_what_it_must_and_tells_it() {
 }
 
 #[test]
-fn entries_that_each_say_something_else_come_in_bulk() {
+fn entries_with_different_notes_import_in_bulk() {
     let net = Net::with_filterd("");
     let head = "{\"version\":1,\"filterd\":\"export\"}\n";
     let row = |at: u32| {

@@ -160,7 +160,7 @@ fn listed(net: &Net, list: &str) -> Vec<Value> {
 }
 
 #[test]
-fn who_knocks_three_times_is_dropped_for_as_long_as_fail2ban_says() {
+fn third_failure_bans_for_configured_time() {
     let net = Net::with_filterd("");
     let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
     net.expect(ATTACKER).passes();
@@ -187,7 +187,7 @@ fn a_ban_that_is_over_lets_pass() {
 }
 
 #[test]
-fn who_comes_back_is_banned_for_longer_where_fail2ban_says_so() {
+fn repeated_offender_is_banned_longer() {
     let net = Net::with_filterd("");
     let longer = "3s\nbantime.increment = yes\nbantime.multipliers = 1 1000";
     let Some(fail2ban) = Fail2ban::start(&net, longer) else { return };
@@ -200,7 +200,7 @@ fn who_comes_back_is_banned_for_longer_where_fail2ban_says_so() {
 }
 
 #[test]
-fn restarts_of_either_unblock_nobody_and_block_nobody_anew() {
+fn restarts_neither_unblock_nor_block_again() {
     let mut net = Net::with_filterd("");
     let Some(mut fail2ban) = Fail2ban::start(&net, "1h") else { return };
     fail2ban.hears(ATTACKER);
@@ -242,7 +242,7 @@ fn unban_lifts_what_fail2ban_banned_and_nothing_else() {
 }
 
 #[test]
-fn what_is_banned_while_filterd_is_dead_is_dropped_once_it_is_back() {
+fn bans_made_without_daemon_apply_after_start() {
     let mut net = Net::with_filterd("");
     let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
     net.end(Signal::SIGKILL);
@@ -255,7 +255,7 @@ fn what_is_banned_while_filterd_is_dead_is_dropped_once_it_is_back() {
 }
 
 #[test]
-fn while_filterd_hangs_its_bans_hold_and_new_ones_come_once_it_goes_on() {
+fn bans_survive_a_hanging_daemon() {
     let net = Net::with_filterd("");
     let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
     fail2ban.hears(BYSTANDER);
@@ -276,7 +276,7 @@ fn while_filterd_hangs_its_bans_hold_and_new_ones_come_once_it_goes_on() {
 
 /// A filterd that hangs has been asked already, and bans once it goes on: what came after that must not overtake it.
 #[test]
-fn who_is_banned_and_unbanned_while_filterd_hangs_is_not_banned_once_it_goes_on() {
+fn unban_during_hang_wins_over_ban() {
     let net = Net::with_filterd("");
     let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
     fail2ban.is_told(&["set", "knock", "banip", BYSTANDER]);
@@ -311,7 +311,7 @@ fn asked_by_fail2ban(net: &Net) -> usize {
 }
 
 #[test]
-fn what_filterd_never_heard_of_it_hears_when_fail2ban_starts_again() {
+fn fail2ban_restart_sends_missed_bans() {
     let mut net = Net::with_filterd("");
     let Some(mut fail2ban) = Fail2ban::start(&net, "1h") else { return };
     fail2ban.hears(BYSTANDER);
@@ -329,7 +329,7 @@ fn what_filterd_never_heard_of_it_hears_when_fail2ban_starts_again() {
 }
 
 #[test]
-fn a_ban_of_a_whole_ipv6_64_is_lifted_with_the_last_of_its_addresses() {
+fn ipv6_64_ban_ends_with_last_address() {
     let net = Net::with_filterd(&format!("lists: [{{name: {LIST}, ipv6_prefix: 64}}]"));
     let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
     fail2ban.is_told(&["set", "knock", "banip", "2001:db8:7::1", "2001:db8:7::2"]);
@@ -345,7 +345,7 @@ fn a_ban_of_a_whole_ipv6_64_is_lifted_with_the_last_of_its_addresses() {
 
 /// Names of lists have small letters, digits, `_` and `-`, and are short; filterd refused all others, and nobody was banned.
 #[test]
-fn a_jail_of_any_name_bans_on_a_list_of_its_own() {
+fn jail_of_any_name_has_own_list() {
     const JAILS: [(&str, &str, &str); 4] = [
         ("knock-lan", "f2b-knock-lan", "192.0.2.71"),
         ("Knock.LAN", "f2b-knock-lan-a42ffbf6", "192.0.2.72"),
@@ -366,7 +366,7 @@ fn a_jail_of_any_name_bans_on_a_list_of_its_own() {
 }
 
 #[test]
-fn a_restart_with_thousands_of_bans_unblocks_nobody() {
+fn restart_with_thousands_of_bans_unblocks_none() {
     let bans = few_or(4_000, 20_000);
     let net = Net::with_filterd("");
     let Some(mut fail2ban) = Fail2ban::start(&net, "1h") else { return };

@@ -22,7 +22,7 @@ fn stays(net: &Net, told: Reply, why: &str) {
 }
 
 #[test]
-fn a_server_that_is_not_found_or_not_trusted_any_more_leaves_what_was_good_and_nobody_waits() {
+fn unreachable_server_keeps_last_good_list() {
     let mut net = Net::new();
     let (authority, other) = (Authority::new(), Authority::new());
     net.readable_by_all();

@@ -32,7 +32,7 @@ fn wait_for(net: &Net, what: &str, is_so: impl Fn(&Value) -> bool) {
 }
 
 #[test]
-fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays() {
+fn downloaded_list_drops_and_survives_server_faults() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
@@ -105,7 +105,7 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
 
 /// Whoever restarts it is told what he would have been told without, and its server is asked when it would have been.
 #[test]
-fn a_fetch_that_failed_is_known_after_a_restart() {
+fn failed_download_is_known_after_restart() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
@@ -141,7 +141,7 @@ fn a_fetch_that_failed_is_known_after_a_restart() {
 }
 
 #[test]
-fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
+fn secret_is_sent_and_never_shown() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
@@ -195,7 +195,7 @@ fn next(list: &Value) -> i64 {
 }
 
 #[test]
-fn a_page_in_place_of_a_list_is_asked_for_again_soon_and_the_list_comes_back_by_itself() {
+fn error_page_is_retried_until_list_returns() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
@@ -213,7 +213,7 @@ fn a_page_in_place_of_a_list_is_asked_for_again_soon_and_the_list_comes_back_by_
 }
 
 #[test]
-fn a_list_that_has_nothing_on_it_when_it_first_comes_is_told_until_somebody_says_that_it_is_meant() {
+fn empty_first_download_is_reported_until_accepted() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has("# nothing today\n");
@@ -235,7 +235,7 @@ fn a_list_that_has_nothing_on_it_when_it_first_comes_is_told_until_somebody_says
 }
 
 #[test]
-fn a_server_that_wants_to_be_left_alone_is_left_alone_by_the_next_filterd_too_though_nothing_ever_came() {
+fn retry_after_is_respected_after_restart() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.answers("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 600\r\nContent-Length: 0\r\n\r\n");
@@ -252,7 +252,7 @@ fn a_server_that_wants_to_be_left_alone_is_left_alone_by_the_next_filterd_too_th
 }
 
 #[test]
-fn a_secret_that_systemd_hands_over_is_sent_and_one_that_it_does_not_is_told() {
+fn systemd_secret_is_sent_or_reported_missing() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
@@ -286,7 +286,7 @@ fn a_secret_that_systemd_hands_over_is_sent_and_one_that_it_does_not_is_told() {
 }
 
 #[test]
-fn a_state_directory_that_is_full_keeps_what_was_good_and_is_told() {
+fn full_state_directory_keeps_last_good_list() {
     let mut net = Net::new();
     let disk = SmallDisk::of_state(net.home());
     let site = Site::up(&net);
@@ -304,7 +304,7 @@ fn a_state_directory_that_is_full_keeps_what_was_good_and_is_told() {
 }
 
 #[test]
-fn a_reload_on_trial_says_of_which_list_nothing_is_tried() {
+fn reload_on_trial_reports_lists_without_trial() {
     let net = Net::with_filterd("lists: []");
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
@@ -320,7 +320,7 @@ fn a_reload_on_trial_says_of_which_list_nothing_is_tried() {
 }
 
 #[test]
-fn check_names_the_key_that_allows_a_private_server() {
+fn check_names_key_for_private_server() {
     let net = Net::new();
     let config = net.file("own.yaml", &format!("lists: [{{name: own, url: 'http://{GATEWAY}/list.txt'}}]"));
     let check = || net.filterd(["check", config.to_str().expect("plain")]);
@@ -333,7 +333,7 @@ fn check_names_the_key_that_allows_a_private_server() {
 
 /// It was told to wait for what could not come.
 #[test]
-fn who_has_lost_the_process_that_starts_fetches_is_told_to_restart_and_nothing_else() {
+fn lost_download_process_asks_for_restart_only() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
@@ -356,7 +356,7 @@ fn who_has_lost_the_process_that_starts_fetches_is_told_to_restart_and_nothing_e
 }
 
 #[test]
-fn a_refresh_of_a_list_that_is_taken_out_meanwhile_says_so() {
+fn refresh_of_removed_list_reports_it() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));

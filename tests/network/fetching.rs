@@ -16,7 +16,7 @@ use harness::Asked;
 use site::{A, Site, gzip, ok};
 
 #[test]
-fn a_list_is_fetched_with_what_its_server_calls_it() {
+fn list_is_downloaded_with_server_metadata() {
     let site = Site::new();
     let web = site.serve(A, |asked, to| match asked.path.as_str() {
         "/length" => ok(to, "ETag: \"v1\"\r\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n", b"1.2.3.4\n"),
@@ -40,7 +40,7 @@ fn a_list_is_fetched_with_what_its_server_calls_it() {
 }
 
 #[test]
-fn what_has_not_changed_does_not_come_again() {
+fn unchanged_list_is_not_downloaded_again() {
     let site = Site::new();
     let is_known = |asked: &Asked| {
         asked.header("if-none-match") == Some("\"v1\"")
@@ -64,7 +64,7 @@ fn what_has_not_changed_does_not_come_again() {
 }
 
 #[test]
-fn what_a_server_refuses_is_told_and_when_to_ask_again() {
+fn server_refusal_is_reported_with_retry_time() {
     let site = Site::new();
     site.serve(A, |asked, to| {
         let status = &asked.path[1..];

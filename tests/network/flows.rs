@@ -15,7 +15,7 @@ pub(super) const UDP: u8 = 17;
 
 /// DNS, QUIC and TCP: a question, and its answer, through real sockets.
 #[test]
-fn what_this_host_begins_is_answered_by_a_listed_source() {
+fn listed_source_may_answer_own_flows() {
     let net = Net::with_filterd(NEW);
     for (address, port) in [(ATTACKER, 53), (ATTACKER6, 443)] {
         let responder = net.peer().entered(|| UdpSocket::bind((address, port))).expect("nobody else listens");
@@ -43,7 +43,7 @@ fn what_this_host_begins_is_answered_by_a_listed_source() {
 }
 
 #[test]
-fn what_a_listed_source_begins_is_dropped_whatever_this_host_has_begun() {
+fn flow_begun_by_listed_source_is_dropped() {
     let net = Net::with_filterd(NEW);
     let asker = host_udp(&net, ATTACKER, 53);
     asker.send(b"who?").expect("it is sent");
@@ -78,7 +78,7 @@ fn comes_as_a_bystander(net: &Net) {
 }
 
 #[test]
-fn a_ban_ends_what_the_banned_one_began_and_not_what_this_host_began() {
+fn ban_ends_flows_of_peer_but_not_ours() {
     let net = Net::with_filterd("match: new");
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
     comes_as_a_bystander(&net);
@@ -99,7 +99,7 @@ fn a_ban_ends_what_the_banned_one_began_and_not_what_this_host_began() {
 }
 
 #[test]
-fn flows_that_were_open_before_are_known_for_what_they_are() {
+fn flows_open_before_start_are_classified() {
     let mut net = Net::new();
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
     comes_as_a_bystander(&net);
@@ -121,7 +121,7 @@ fn flows_that_were_open_before_are_known_for_what_they_are() {
 
 /// It is not told by ports: both may be any.
 #[test]
-fn who_came_stays_banned_when_the_service_is_gone_and_filterd_comes_or_is_told_of_match_new() {
+fn banned_client_stays_banned_without_its_service() {
     let mut net = Net::new();
     let listener = net.host().entered(|| TcpListener::bind((HOST, 50_022))).expect("nobody else listens");
     comes_as_a_bystander(&net);
@@ -153,7 +153,7 @@ fn who_came_stays_banned_when_the_service_is_gone_and_filterd_comes_or_is_told_o
 
 /// And whom of those in touch with this host a reload would cut is told by it.
 #[test]
-fn diff_names_only_those_who_began_themselves_and_then_all_of_them() {
+fn diff_names_exactly_peers_that_began() {
     let net = Net::with_filterd("match: new");
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
     comes_as_a_bystander(&net);
@@ -173,7 +173,7 @@ fn diff_names_only_those_who_began_themselves_and_then_all_of_them() {
 
 /// What a service sends from a port that the kernel might have given away is an answer, and begins nothing.
 #[test]
-fn a_service_on_a_port_of_the_ephemeral_range_begins_nothing() {
+fn service_on_ephemeral_port_begins_no_flow() {
     let mut net = Net::new();
     let service = net.host().entered(|| UdpSocket::bind((HOST, 51_820))).expect("nobody else listens");
     net.start(NEW);
@@ -186,7 +186,7 @@ fn a_service_on_a_port_of_the_ephemeral_range_begins_nothing() {
 
 /// The kernel says whether a port was asked for by its number: who lets it choose cannot be a service that others know.
 #[test]
-fn a_client_that_hears_everybody_begins_flows_however_long_it_has_lived() {
+fn unconnected_client_begins_flows_at_any_age() {
     let mut net = Net::new();
     let client = net.host().entered(|| UdpSocket::bind((HOST, 0))).expect("there are ports");
     net.start(NEW);
@@ -196,7 +196,7 @@ fn a_client_that_hears_everybody_begins_flows_however_long_it_has_lived() {
 }
 
 #[test]
-fn the_range_of_ports_that_the_kernel_gives_away_is_followed() {
+fn changed_ephemeral_port_range_is_followed() {
     let mut net = Net::with_filterd(NEW);
     net.host().set("ipv4/ip_local_reserved_ports", "20000-20998");
     net.host().set("ipv4/ip_local_port_range", "20000 20999");
@@ -215,7 +215,7 @@ fn the_range_of_ports_that_the_kernel_gives_away_is_followed() {
 
 /// The tag of what is sent lies beside the packet, that of the answer may be in it.
 #[test]
-fn what_this_host_begins_over_a_vlan_device_is_answered_and_nothing_else_from_there() {
+fn own_flows_over_vlan_device_get_replies() {
     let net = Net::with_filterd(NEW);
     let add = |at: &Namespace| {
         let words = "link add link eth0 name eth0.7 type vlan id 7".split(' ');

@@ -12,7 +12,7 @@ fn after_a_flush_everybody_added_live_passes() {
 }
 
 #[test]
-fn what_the_configuration_wants_stays() {
+fn flush_keeps_configured_entries() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.filterd(["add", ATTACKER, BYSTANDER]).succeeds();
     net.filterd(["flush"]).succeeds();
@@ -21,7 +21,7 @@ fn what_the_configuration_wants_stays() {
 }
 
 #[test]
-fn one_list_can_be_flushed_alone() {
+fn flush_can_empty_one_list() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
     net.filterd(["add", BYSTANDER, "--list", "web"]).succeeds();

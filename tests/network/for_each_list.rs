@@ -59,7 +59,7 @@ fn the_sum_is_right(net: &Net) {
 }
 
 #[test]
-fn a_shared_entry_counts_for_the_first_list_until_that_lets_go() {
+fn shared_entry_counts_for_first_list() {
     let net = net_of(
         "203.0.113.7\n198.18.0.0/24\n2001:db8:bad::7\n",
         "203.0.113.7\n198.18.0.0/24\n2001:db8:bad::7\n198.19.0.1\n",
@@ -88,7 +88,7 @@ fn a_shared_entry_counts_for_the_first_list_until_that_lets_go() {
 
 /// Sources of every kind, each held by the set of one clause, or of several, in another way.
 #[test]
-fn what_a_list_drops_on_its_ports_is_counted_for_it() {
+fn drops_on_ports_count_for_their_list() {
     const EVERY_KIND: &str =
         "203.0.113.7\n198.18.0.0/24\n2001:db8:bad::7\n2001:db8:1:2::/64\n2001:db8:3::/48\n2001:db9::/32\n";
     let sources = [ATTACKER, "198.18.0.9", ATTACKER6, "2001:db8:1:2::9", "2001:db8:3:4::9", "2001:db9::9"];
@@ -146,7 +146,7 @@ fn segment(to: u16) -> Vec<u8> {
 }
 
 #[test]
-fn another_order_of_the_same_lists_is_counted_so_within_a_second() {
+fn changed_list_order_counts_within_a_second() {
     let many: String = (0..60_000_u32).map(|host| format!("11.9.{}.{}\n", host >> 8, host & 255)).collect();
     let (first, second) = (format!("203.0.113.7\n{many}"), format!("203.0.113.7\n198.18.0.0/16\n{many}"));
     let net = net_of(&first, &second);
@@ -171,7 +171,7 @@ fn another_order_of_the_same_lists_is_counted_so_within_a_second() {
 }
 
 #[test]
-fn what_is_only_counted_and_what_passes_in_a_pause_is_told_for_each_list() {
+fn would_drop_and_paused_count_per_list() {
     let net = net_of("203.0.113.7\n", "198.18.0.0/24\n");
     net.filterd(["pause", "5m"]).succeeds();
     net.expect(ATTACKER).passes();
@@ -185,7 +185,7 @@ fn what_is_only_counted_and_what_passes_in_a_pause_is_told_for_each_list() {
 }
 
 #[test]
-fn a_list_that_is_not_what_its_file_says_is_told_with_what_to_do() {
+fn list_that_differs_from_file_shows_remedy() {
     let net = net_of("203.0.113.7\n", "198.18.0.1\n");
     std::fs::remove_file(net.home().path("first.txt")).unwrap();
     net.filterd(["reload"]).exits(7);
@@ -199,7 +199,7 @@ fn a_list_that_is_not_what_its_file_says_is_told_with_what_to_do() {
 }
 
 #[test]
-fn where_only_the_total_is_counted_lists_says_so() {
+fn lists_reports_that_only_totals_are_counted() {
     let net = Net::with_filterd("counters: total\nblock: [203.0.113.7]");
     net.expect(ATTACKER).dropped();
     net.filterd(["lists"]).succeeds().says("config").says("`counters: total`");
@@ -208,7 +208,7 @@ fn where_only_the_total_is_counted_lists_says_so() {
 
 /// The configuration's own `block` is the first of them, whether or not anything is on it.
 #[test]
-fn lists_beyond_the_first_250_share_a_counter_and_that_is_told() {
+fn lists_after_250_share_a_reported_counter() {
     const LISTS: u32 = 255;
     const OWN: u32 = 249;
     let mut net = Net::new();

@@ -23,7 +23,7 @@ fn each_list_is_read_in_its_own_form() {
 }
 
 #[test]
-fn a_list_that_has_lost_its_end_is_held_back() {
+fn list_without_end_marker_is_held_back() {
     let mut net = Net::new();
     net.file("drop.json", LINES);
     net.start("lists: [{name: drop, path: $HOME/drop.json}]");
@@ -35,7 +35,7 @@ fn a_list_that_has_lost_its_end_is_held_back() {
 
 /// Hidden files and backups are nobody's list; and what is gone as a whole is what it was, also after a crash.
 #[test]
-fn a_folder_is_one_list_of_all_its_files() {
+fn folder_is_one_list_of_its_files() {
     const CONFIG: &str = "lists: [{name: all, path: $HOME/lists.d}]";
     let mut net = Net::new();
     let folder = net.home().path("lists.d");

@@ -13,7 +13,7 @@ fn without_filterd_all_of_these_frames_arrive() {
 }
 
 #[test]
-fn what_is_not_ip_passes_even_when_everybody_is_blocked() {
+fn non_ip_passes_when_everything_is_blocked() {
     let net = Net::with_filterd("");
     net.filterd(["add", "0.0.0.0/0", "::/0", "--wide"]).succeeds();
     net.expect(Frame::arp(ATTACKER)).passes();
@@ -36,7 +36,7 @@ fn a_listed_source_is_dropped_whatever_it_sends() {
 }
 
 #[test]
-fn ipv4_options_and_ipv6_extension_headers_hide_nobody() {
+fn options_and_extension_headers_hide_no_source() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
     net.expect(Frame::from(ATTACKER).options(10)).dropped();
@@ -67,7 +67,7 @@ fn a_frame_cut_within_its_tags_is_counted() {
 }
 
 #[test]
-fn a_frame_that_contradicts_itself_passes_and_is_counted() {
+fn contradictory_frame_passes_and_is_counted() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
     let six_inside = Frame::from(ATTACKER).network_byte(0, 0x65);
@@ -93,7 +93,7 @@ fn jumbo_frames_are_judged_like_small_ones() {
 }
 
 #[test]
-fn neighbours_find_each_other_even_when_they_are_listed() {
+fn neighbour_discovery_works_when_listed() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER6]).succeeds();
     net.expect(Frame::neighbour_solicitation(ATTACKER6)).passes();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use harness::{ATTACKER, BYSTANDER, Net};
 
 #[test]
-fn a_line_that_somebody_is_writing_blocks_nobody_until_it_is_whole() {
+fn line_being_written_blocks_nobody() {
     let mut net = Net::new();
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
@@ -40,7 +40,7 @@ fn a_line_that_somebody_is_writing_blocks_nobody_until_it_is_whole() {
 }
 
 #[test]
-fn a_last_line_without_an_end_is_taken_from_a_file_that_is_left_alone() {
+fn unterminated_last_line_counts_in_quiet_file() {
     let mut net = Net::new();
     net.file("drop.txt", ATTACKER);
     std::fs::create_dir(net.home().path("folder")).expect("it is ours");

@@ -25,7 +25,7 @@ fn the_first_ipv4_prefix_while_a_table_grows() {
 }
 
 #[test]
-fn several_kinds_one_after_the_other_while_a_table_grows() {
+fn several_kinds_can_change_while_table_grows() {
     while_growing(&[
         &["add", "2001:db8:bad:1::/64"],
         &["add", "198.18.0.0/16"],

@@ -14,7 +14,7 @@ const SOON: Duration = Duration::from_secs(30);
 const EVERYTHING: &str = "block: [0.0.0.0/0, \"::/0\"]";
 
 #[test]
-fn an_add_of_what_this_host_needs_is_refused_with_the_reason() {
+fn add_of_guarded_address_is_refused_with_reason() {
     let net = Net::with_filterd("");
     for (needed, why) in [
         (HOST, "this host's own address on eth0"),
@@ -43,7 +43,7 @@ fn an_add_of_what_this_host_needs_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_prefix_of_which_every_address_is_guarded_is_refused_like_an_address() {
+fn fully_guarded_prefix_is_refused() {
     let mut net = Net::new();
     for own in ["203.0.113.60/32", "203.0.113.61/32", "2001:db8:bad::60/128", "2001:db8:bad::61/128"] {
         net.host().ip(&format!("addr add {own} dev eth0"));
@@ -63,7 +63,7 @@ fn a_prefix_of_which_every_address_is_guarded_is_refused_like_an_address() {
 }
 
 #[test]
-fn what_contains_what_this_host_needs_is_blocked_around_it() {
+fn prefix_is_blocked_around_guarded_addresses() {
     let net = Net::with_filterd("");
     let around = json!([
         {"target": "198.19.255.0/24", "address": GATEWAY, "why": "a gateway of this host"},
@@ -83,7 +83,7 @@ fn what_contains_what_this_host_needs_is_blocked_around_it() {
 }
 
 #[test]
-fn nobody_takes_the_guards_list_or_ends_it() {
+fn guard_list_cannot_be_taken_or_ended() {
     let net = Net::with_filterd("");
     net.filterd(["allow", "list"]).succeeds().says(GATEWAY);
     for words in [
@@ -104,7 +104,7 @@ fn nobody_takes_the_guards_list_or_ends_it() {
 }
 
 #[test]
-fn whoever_means_a_good_part_of_the_internet_says_so() {
+fn very_wide_block_needs_the_wide_flag() {
     let net = Net::with_filterd("");
     for wide in ["0.0.0.0/0", "128.0.0.0/1", "::/0", "2000::/15"] {
         net.filterd(["add", wide]).exits(5).complains("--wide");
@@ -118,7 +118,7 @@ fn whoever_means_a_good_part_of_the_internet_says_so() {
 
 /// At a start, at a take-over, and after a kill: no frame of a gateway is dropped while everything else is.
 #[test]
-fn what_this_host_needs_is_allowed_before_anything_is_blocked() {
+fn guarded_hosts_are_allowed_before_anything_blocks() {
     let mut net = Net::new();
     net.start(EVERYTHING);
     net.expect_each([GATEWAY, GATEWAY6, HOST]).passes();
@@ -142,7 +142,7 @@ fn what_this_host_needs_is_allowed_before_anything_is_blocked() {
 }
 
 #[test]
-fn what_is_guarded_follows_the_hosts_addresses_routes_name_servers_and_sessions() {
+fn guard_follows_addresses_routes_nameservers_and_sessions() {
     let mut net = Net::new();
     let run = net.lives_with_its_own_run();
     run.ask_names_of(&["203.0.113.53"]);
@@ -170,7 +170,7 @@ fn what_is_guarded_follows_the_hosts_addresses_routes_name_servers_and_sessions(
 
 /// As fail2ban does: whoever tries passwords has a connection open to sshd, and is not logged in.
 #[test]
-fn whoever_only_has_a_connection_open_is_banned() {
+fn open_connection_does_not_prevent_a_ban() {
     let mut net = Net::new();
     let run = net.lives_with_its_own_run();
     net.start("");
@@ -190,7 +190,7 @@ fn whoever_only_has_a_connection_open_is_banned() {
 
 /// Where neither logind nor utmp knows of it, too: `ssh HOST filterd add …` has no terminal.
 #[test]
-fn whoever_asks_does_not_ban_the_host_they_come_from_while_they_are_there() {
+fn user_cannot_ban_own_ssh_peer() {
     let mut net = Net::new();
     net.lives_with_its_own_run();
     net.start("");
@@ -219,7 +219,7 @@ fn whoever_asks_does_not_ban_the_host_they_come_from_while_they_are_there() {
 
 /// The same as in memory, where there are ten thousand (`daemon/guard/tests`).
 #[test]
-fn random_lists_and_host_states_cut_nobody_who_is_needed_and_nobody_unannounced() {
+fn random_lists_cut_no_needed_host_unannounced() {
     let mut net = Net::new();
     let (run, mut random) = (net.lives_with_its_own_run(), Random(7));
     net.start("");

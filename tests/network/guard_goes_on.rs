@@ -22,7 +22,7 @@ fn asks_by_ssh(net: &Net) -> ([TcpStream; 2], String) {
 }
 
 #[test]
-fn whoever_asked_by_ssh_is_guarded_by_the_next_filterd_as_long_as_they_are_there() {
+fn ssh_peer_stays_guarded_after_restart() {
     let mut net = Net::new();
     net.lives_with_its_own_run();
     net.start("");

@@ -35,7 +35,7 @@ impl Drop for Silent {
 }
 
 #[test]
-fn a_list_file_that_hangs_holds_up_neither_reload_nor_requests_nor_the_end() {
+fn hanging_list_file_delays_nothing_else() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     let silent = Silent::new(&net);
     net.file("other.txt", &format!("{BYSTANDER}\n"));

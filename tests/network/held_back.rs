@@ -48,7 +48,7 @@ fn many(count: u32) -> String {
 }
 
 #[test]
-fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
+fn spoilt_list_is_held_back_until_accepted() {
     let mut net = Net::new();
     let whole = many(300);
     let file = net.file("drop.txt", &whole);
@@ -108,7 +108,7 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
 }
 
 #[test]
-fn after_a_death_a_list_without_its_file_is_what_it_was() {
+fn list_without_file_survives_a_crash() {
     let mut net = Net::new();
     let file = net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.file("other.txt", &format!("{BYSTANDER}\n"));
@@ -162,7 +162,7 @@ fn after_a_death_a_list_without_its_file_is_what_it_was() {
 }
 
 #[test]
-fn that_a_list_may_be_missing_was_said_of_its_path() {
+fn acceptance_of_missing_list_follows_its_path() {
     let mut net = Net::new();
     let file = net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.start(CONFIG);
@@ -185,7 +185,7 @@ fn that_a_list_may_be_missing_was_said_of_its_path() {
 }
 
 #[test]
-fn a_reload_of_which_no_copy_can_be_written_says_so() {
+fn reload_reports_copy_that_cannot_be_written() {
     let mut net = Net::new();
     net.file("drop.txt", "");
     net.start(CONFIG);
@@ -212,7 +212,7 @@ fn a_reload_of_which_no_copy_can_be_written_says_so() {
 }
 
 #[test]
-fn check_says_of_each_list_what_a_daemon_would_do() {
+fn check_predicts_each_list() {
     let mut net = Net::new();
     net.file("drop.txt", &many(300));
     net.start(CONFIG);
@@ -289,7 +289,7 @@ fn limits_say_how_much_a_list_may_change() {
 }
 
 #[test]
-fn a_reload_tells_nobody_what_is_in_a_file_that_only_filterd_may_read() {
+fn reload_reveals_no_content_of_private_files() {
     let mut net = Net::new();
     let secret = "root:$6$hidden$words";
     net.file("secret", &format!("{ATTACKER}\n11.0.0.1\n11.0.0.2\n11.0.0.3\n{secret}\n"));
@@ -309,7 +309,7 @@ fn a_reload_tells_nobody_what_is_in_a_file_that_only_filterd_may_read() {
 
 /// Whoever finds a list empty may try to have it read otherwise: that is no reason to believe it.
 #[test]
-fn a_list_that_was_emptied_or_cut_off_is_held_back_however_it_is_to_be_read_from_then_on() {
+fn empty_list_is_held_back_under_changed_format() {
     let mut net = Net::new();
     let whole: String = (0..200).map(|last| format!("11.0.0.{last}\n")).collect();
     let list = |more: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");
@@ -343,7 +343,7 @@ fn a_list_that_was_emptied_or_cut_off_is_held_back_however_it_is_to_be_read_from
 /// What is asked of a list may change without its file: what is in force stays as it does where the file has changed, in the
 /// same reload and in the next one.
 #[test]
-fn a_list_that_no_longer_is_what_is_asked_of_it_is_held_back_though_nobody_touched_its_file() {
+fn stricter_limits_hold_back_an_unchanged_file() {
     let mut net = Net::new();
     let list = |more: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");
     let lines: String = (0..200).map(|last| format!("11.0.0.{last}\n")).collect();
@@ -366,7 +366,7 @@ fn a_list_that_no_longer_is_what_is_asked_of_it_is_held_back_though_nobody_touch
 }
 
 #[test]
-fn of_a_list_that_is_held_back_as_it_is_read_otherwise_a_start_tells_what_is_in_force() {
+fn start_reports_held_back_list_with_changed_format() {
     let mut net = Net::new();
     let list = |more: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");
     let wide: String = (20..40).map(|number| format!("{}.0.0.0/7\n", number * 2)).collect();

@@ -23,7 +23,7 @@ fn binary_junk_is_answered_or_cut_off() {
 }
 
 #[test]
-fn a_line_of_a_gigabyte_is_cut_off_long_before_its_end() {
+fn gigabyte_line_is_cut_off_early() {
     let net = Net::with_filterd("");
     let before = resident_kilobytes(&net);
     let mut client = connect(&net);
@@ -37,7 +37,7 @@ fn a_line_of_a_gigabyte_is_cut_off_long_before_its_end() {
 }
 
 #[test]
-fn silent_clients_keep_nobody_waiting() {
+fn silent_clients_delay_nobody() {
     let net = Net::with_filterd("");
     let silent: Vec<UnixStream> = (0..64).map(|_| connect(&net)).collect();
     works(&net);
@@ -46,7 +46,7 @@ fn silent_clients_keep_nobody_waiting() {
 }
 
 #[test]
-fn clients_that_never_read_keep_nobody_waiting() {
+fn clients_that_never_read_delay_nobody() {
     let net = Net::with_filterd("");
     let mut deaf: Vec<UnixStream> = (0..8).map(|_| connect(&net)).collect();
     for client in &mut deaf {
@@ -75,7 +75,7 @@ fn many_clients_at_once_are_all_served() {
 }
 
 #[test]
-fn a_client_that_leaves_in_mid_word_changes_nothing() {
+fn client_that_disconnects_mid_request_changes_nothing() {
     let net = Net::with_filterd("");
     let mut client = connect(&net);
     let half = b"{\"method\":\"io.filterd.Add\",\"parameters\":{\"targets\":[\"203.0.113.7\"]";

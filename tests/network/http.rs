@@ -71,7 +71,7 @@ fn heard(stream: &mut TcpStream, words: &str) -> String {
 }
 
 #[test]
-fn nobody_listens_unless_it_is_said_and_a_reload_may_say_otherwise() {
+fn metrics_listen_only_when_configured() {
     let net = Net::with_filterd("");
     assert!(caller(&net).is_none());
     net.configure(CONFIG);
@@ -90,7 +90,7 @@ fn nobody_listens_unless_it_is_said_and_a_reload_may_say_otherwise() {
 }
 
 #[test]
-fn a_port_that_somebody_else_has_is_told_with_a_remedy_and_taken_when_it_is_free() {
+fn taken_port_is_reported_and_used_when_free() {
     let mut net = Net::new();
     let other = net.host().inside(|| TcpListener::bind(AT)).expect("nobody listens yet");
     net.start(CONFIG);
@@ -105,7 +105,7 @@ fn a_port_that_somebody_else_has_is_told_with_a_remedy_and_taken_when_it_is_free
 }
 
 #[test]
-fn it_may_be_at_several_addresses_and_whoever_is_reached_by_all_is_told_so() {
+fn listening_addresses_are_reported_by_reach() {
     const ALL: &str = "metrics: {listen: ['0.0.0.0:9477', '[::]:9477', '127.0.0.1:9478']}";
     let mut net = Net::new();
     let reaches = |net: &Net, at: &str| net.host().inside(|| TcpStream::connect(at).is_ok());
@@ -137,7 +137,7 @@ fn it_may_be_at_several_addresses_and_whoever_is_reached_by_all_is_told_so() {
 }
 
 #[test]
-fn whatever_is_answered_may_do_nothing_and_is_kept_nowhere() {
+fn responses_forbid_scripts_and_caching() {
     let net = Net::with_filterd(CONFIG);
     for (request, status) in [("GET /", "200"), ("GET /none", "404"), ("POST /", "405")] {
         let answer = answer(&net, request).to_ascii_lowercase();
@@ -160,7 +160,7 @@ fn whatever_is_answered_may_do_nothing_and_is_kept_nowhere() {
 }
 
 #[test]
-fn eight_may_follow_what_happens_and_the_next_one_when_one_has_left() {
+fn at_most_eight_streams_are_served() {
     let net = Net::with_filterd(CONFIG);
     let mut followers: Vec<_> = (0..STREAMS).map(|_| follower(&net)).collect();
     let (_, refused) = follower(&net);
@@ -171,7 +171,7 @@ fn eight_may_follow_what_happens_and_the_next_one_when_one_has_left() {
 }
 
 #[test]
-fn who_follows_and_does_not_read_keeps_his_place_from_nobody() {
+fn stalled_stream_blocks_no_other_caller() {
     let mut net = Net::new();
     // To read so many files takes its time.
     net.home().be_patient();
@@ -194,7 +194,7 @@ fn who_follows_and_does_not_read_keeps_his_place_from_nobody() {
 }
 
 #[test]
-fn silent_callers_keep_nobody_from_the_page() {
+fn silent_callers_do_not_block_the_page() {
     let net = Net::with_filterd(CONFIG);
     let silent: Vec<_> = (0..2 * CONNECTIONS).map(|_| caller(&net).expect("somebody listens")).collect();
     assert!(answer(&net, "GET /").starts_with("HTTP/1.1 200"), "those who say nothing make room");
@@ -227,7 +227,7 @@ fn answers_health_at_once(net: &Net) {
 }
 
 #[test]
-fn who_dribbles_a_request_is_hung_up_on_too() {
+fn slow_request_is_disconnected() {
     let net = Net::with_filterd(CONFIG);
     let mut slow = caller(&net).expect("somebody listens");
     slow.set_read_timeout(Some(Duration::from_millis(200))).expect("it is a socket");
@@ -245,7 +245,7 @@ fn who_dribbles_a_request_is_hung_up_on_too() {
 
 /// Whoever supervises it, and whoever looks, is to hear of it.
 #[test]
-fn while_the_kernels_side_of_filterd_hangs_callers_are_told_so_in_time() {
+fn hanging_broker_is_reported_to_http_callers() {
     let net = Net::with_filterd(CONFIG);
     assert!(answer(&net, "GET /healthz").starts_with("HTTP/1.1 200"));
     let broker = Pid::from_raw(i32::try_from(keeper_of(net.daemon().id())).expect("process ids are small"));

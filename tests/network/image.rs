@@ -85,7 +85,7 @@ fn said(home: &Path) -> String {
 }
 
 #[test]
-fn an_image_of_one_binary_filters_with_the_capabilities_of_the_daemonset() {
+fn single_binary_image_filters_with_daemonset_capabilities() {
     let net = Net::new();
     let Some(container) = Container::start(&net, "interfaces: [eth0]\n") else { return };
     let log = net.home().path("said");

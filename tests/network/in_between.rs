@@ -10,7 +10,7 @@ use serde_json::Value;
 const GRACE: Duration = Duration::from_millis(500);
 
 #[test]
-fn what_leaves_stays_until_no_packet_can_have_missed_what_came() {
+fn removals_wait_for_packets_in_flight() {
     for (before, after) in [
         ("block: [203.0.113.7]", "block: [198.51.100.0/24]"),
         ("block: [203.0.113.0/24]", "block: [198.51.100.7]"),
@@ -44,7 +44,7 @@ fn what_leaves_stays_until_no_packet_can_have_missed_what_came() {
 }
 
 #[test]
-fn whom_both_configurations_let_pass_is_dropped_at_no_moment() {
+fn source_passed_by_both_configurations_always_passes() {
     let mut net = Net::new();
     let mut random = Random(41);
     let mut crowd = |also: &str| {
@@ -77,7 +77,7 @@ fn whom_both_configurations_let_pass_is_dropped_at_no_moment() {
 
 /// The list that goes and the one that comes in its place are both there for a while, and both are called as people call them.
 #[test]
-fn a_list_that_a_reload_takes_away_is_told_by_the_name_that_it_had() {
+fn reload_reports_removed_list_by_its_old_name() {
     let config = |more: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");
     let mut net = Net::new();
     net.file("drop.txt", &format!("{ATTACKER}\n"));

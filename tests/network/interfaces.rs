@@ -5,7 +5,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 #[test]
-fn one_block_holds_on_every_interface() {
+fn block_holds_on_every_interface() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]");
     net.filterd(["add", ATTACKER]).succeeds();
@@ -28,7 +28,7 @@ fn interfaces_can_be_named_on_the_command_line() {
 }
 
 #[test]
-fn an_interface_that_was_not_named_is_left_alone() {
+fn unnamed_interface_is_untouched() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth1]\nblock: [203.0.113.7]");
     net.expect(ATTACKER).on("eth0").passes();
@@ -37,7 +37,7 @@ fn an_interface_that_was_not_named_is_left_alone() {
 }
 
 #[test]
-fn both_are_let_go_at_the_end() {
+fn both_interfaces_are_detached_at_the_end() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     net.stop();
@@ -59,7 +59,7 @@ fn status_names_each_with_its_mode() {
 }
 
 #[test]
-fn an_interface_that_is_not_there_yet_is_waited_for() {
+fn absent_interface_is_awaited() {
     let mut net = Net::with_links(2);
     net.host().ip("link set eth1 down");
     net.host().ip("link set eth1 name later");
@@ -90,7 +90,7 @@ fn the_only_interface_may_be_late_too() {
 }
 
 #[test]
-fn one_that_is_deleted_and_made_again_is_filtered_again() {
+fn recreated_interface_is_filtered_again() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     for _ in 0..3 {
@@ -108,7 +108,7 @@ fn one_that_is_deleted_and_made_again_is_filtered_again() {
 }
 
 #[test]
-fn one_that_is_renamed_is_still_filtered() {
+fn renamed_interface_stays_filtered() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     net.host().ip("link set eth1 down");
@@ -122,7 +122,7 @@ fn one_that_is_renamed_is_still_filtered() {
 }
 
 #[test]
-fn one_that_is_moved_to_another_namespace_is_still_filtered_there() {
+fn interface_moved_to_namespace_stays_filtered() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]");
     let peer = net.peer().name().to_owned();
@@ -135,7 +135,7 @@ fn one_that_is_moved_to_another_namespace_is_still_filtered_there() {
 }
 
 #[test]
-fn where_one_is_taken_the_other_is_filtered_and_it_is_told() {
+fn occupied_interface_is_reported_and_other_filtered() {
     let mut net = Net::with_links(2);
     let foreign = ForeignProgram::attach(net.host(), "eth1");
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
@@ -150,7 +150,7 @@ fn where_one_is_taken_the_other_is_filtered_and_it_is_told() {
 }
 
 #[test]
-fn an_interface_that_goes_down_and_up_is_still_filtered() {
+fn interface_stays_filtered_through_down_and_up() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.host().ip("link set eth0 down");
     net.raise(&["eth0"]);
@@ -160,7 +160,7 @@ fn an_interface_that_goes_down_and_up_is_still_filtered() {
 
 /// What became of the one that had its name is not its own story.
 #[test]
-fn one_that_takes_the_name_of_another_has_lost_nothing() {
+fn interface_that_takes_another_name_loses_nothing() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     net.host().ip_all(
@@ -173,7 +173,7 @@ fn one_that_takes_the_name_of_another_has_lost_nothing() {
 }
 
 #[test]
-fn one_with_a_dot_in_its_name_as_vlans_have_is_filtered_and_outlives_its_daemon() {
+fn interface_name_with_dot_works() {
     let mut net = Net::with_links(2);
     net.host().ip_all("link set eth1 down\nlink set eth1 name eth1.100\n");
     net.raise(&["eth1.100"]);

@@ -24,7 +24,7 @@ const SMALLEST: u64 = (stash::WORDS + Geometry::SMALLEST_EXACT4.words()) as u64;
 const WRAPS: u64 = (1 << 29) + 1;
 
 #[test]
-fn the_keeper_has_three_capabilities_before_it_is_first_asked() {
+fn broker_has_three_capabilities_from_the_start() {
     let (net, home) = (Net::new(), Home::new());
     let keeper = Keeper::start(&net, &home);
     let status = fs::read_to_string(format!("/proc/{}/status", keeper.process.id())).expect("it runs");
@@ -37,7 +37,7 @@ fn the_keeper_has_three_capabilities_before_it_is_first_asked() {
 }
 
 #[test]
-fn the_keeper_attaches_only_to_what_bears_name_and_number_and_replaces_nobody() {
+fn broker_attaches_only_to_matching_interface() {
     let (net, home) = (Net::with_links(3), Home::new());
     let mut keeper = Keeper::start(&net, &home);
     let index = |name: &str| -> u32 {

@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 const BLOCKING: &str = "interfaces: [eth0]\nblock: [203.0.113.7]\nlists: [{name: drop, path: drop.txt}]\n";
 
 #[test]
-fn a_configuration_that_broke_is_replaced_by_its_last_good_copy_until_it_is_mended() {
+fn broken_configuration_is_replaced_by_last_good_copy() {
     let mut net = Net::new();
     net.file("drop.txt", "2001:db8:bad::7\n");
     net.start("interfaces: [eth0]");
@@ -37,7 +37,7 @@ fn a_configuration_that_broke_is_replaced_by_its_last_good_copy_until_it_is_mend
 }
 
 #[test]
-fn a_configuration_that_is_gone_is_replaced_by_its_last_good_copy() {
+fn missing_configuration_is_replaced_by_last_good_copy() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     let mut command = net.host().command(&home::binary().display().to_string());
     command.args(net.arguments("block: [203.0.113.7]"));
@@ -52,7 +52,7 @@ fn a_configuration_that_is_gone_is_replaced_by_its_last_good_copy() {
 }
 
 #[test]
-fn why_filterd_does_not_start_is_one_object_for_programs() {
+fn failed_start_prints_one_json_object() {
     let net = Net::new();
     let told = net.another_filterd_with("block: [203.0.113.777]", &["--json"]).exits(3);
     let told = told.complains("{\"time\":").json();
@@ -62,7 +62,7 @@ fn why_filterd_does_not_start_is_one_object_for_programs() {
 }
 
 #[test]
-fn the_copy_of_one_configuration_is_no_other_ones() {
+fn copy_of_another_configuration_is_not_used() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     net.stop();
     let other = net.file("other.yaml", "block: [203.0.113.777]");
@@ -76,7 +76,7 @@ fn the_copy_of_one_configuration_is_no_other_ones() {
 }
 
 #[test]
-fn an_interface_on_the_command_line_does_not_hide_the_usual_configuration() {
+fn interface_argument_keeps_usual_configuration() {
     let net = Net::new();
     let etc = net.home().path("etc");
     fs::create_dir_all(etc.join("filterd")).expect("a home can be written");

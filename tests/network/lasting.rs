@@ -54,7 +54,7 @@ fn killed_and_started(net: &mut Net, config: &str) {
 
 /// Somebody appends to it, again and again, and filterd begins anew each time.
 #[test]
-fn each_entry_of_a_file_that_grows_keeps_its_time_over_every_restart() {
+fn growing_file_keeps_expiries_through_restarts() {
     let (mut net, config) = (Net::new(), seen(", ttl: 1h"));
     names(&net, &[ATTACKER]);
     net.start(&config);
@@ -83,7 +83,7 @@ fn each_entry_of_a_file_that_grows_keeps_its_time_over_every_restart() {
 }
 
 #[test]
-fn each_entry_of_a_feed_that_changes_all_the_time_ends_when_it_was_to() {
+fn feed_entries_keep_expiries_through_changes() {
     let (mut net, config) = (Net::new(), format!("lists: [{{name: seen, ttl: 1h, {}}}]", Site::keys()));
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
@@ -110,7 +110,7 @@ fn each_entry_of_a_feed_that_changes_all_the_time_ends_when_it_was_to() {
 }
 
 #[test]
-fn what_is_over_stays_over_though_its_file_has_changed_when_filterd_starts_again() {
+fn expired_entries_stay_expired_in_changed_file() {
     let (mut net, config) = (Net::new(), seen(", ttl: 12s"));
     names(&net, &[ATTACKER, NETWORK]);
     net.start(&config);
@@ -127,7 +127,7 @@ fn what_is_over_stays_over_though_its_file_has_changed_when_filterd_starts_again
 }
 
 #[test]
-fn what_ends_while_filterd_is_dead_is_over_when_it_starts_again() {
+fn entry_that_ends_while_stopped_is_expired() {
     let (mut net, config) = (Net::new(), seen(", ttl: 8s"));
     names(&net, &[ATTACKER]);
     net.start(&config);
@@ -141,7 +141,7 @@ fn what_ends_while_filterd_is_dead_is_over_when_it_starts_again() {
 }
 
 #[test]
-fn what_its_file_did_not_name_for_one_reading_comes_anew_over_a_restart_too() {
+fn entry_missing_once_starts_again_after_restart() {
     for reads_it in [|net: &mut Net, _: &str| _ = net.filterd(["reload"]).succeeds(), killed_and_started] {
         let (mut net, config) = (Net::new(), seen(", ttl: 10s"));
         names(&net, &[ATTACKER, BYSTANDER]);
@@ -160,7 +160,7 @@ fn what_its_file_did_not_name_for_one_reading_comes_anew_over_a_restart_too() {
 
 /// Whatever it is to be on the list, and whatever that becomes meanwhile.
 #[test]
-fn entries_keep_their_times_on_lists_of_every_kind_and_under_another_name() {
+fn entries_keep_expiries_through_rename_and_kind() {
     let kinds = ["", ", allow: true", ", ipv6_prefix: 64", ", ports: [22]"];
     let changed =
         [(", ipv6_prefix: 48", ""), ("", ", ports: [22]"), (", ports: [22]", ", except_ports: [80]")];
@@ -188,7 +188,7 @@ fn entries_keep_their_times_on_lists_of_every_kind_and_under_another_name() {
 }
 
 #[test]
-fn files_of_a_folder_come_and_go_and_what_they_name_keeps_its_time() {
+fn folder_entries_keep_expiries_as_files_change() {
     let mut net = Net::new();
     let config = "lists: [{name: seen, path: $HOME/seen.d, ttl: 1h}]";
     fs::create_dir(net.home().path("seen.d")).expect("a home can be written");
@@ -205,7 +205,7 @@ fn files_of_a_folder_come_and_go_and_what_they_name_keeps_its_time() {
 }
 
 #[test]
-fn another_ttl_counts_anew_at_a_start_for_what_is_over_too_and_none_ends_nothing() {
+fn changed_ttl_restarts_expiries_at_start() {
     let mut net = Net::new();
     names(&net, &[ATTACKER]);
     net.start(&seen(", ttl: 2s"));
@@ -224,7 +224,7 @@ fn another_ttl_counts_anew_at_a_start_for_what_is_over_too_and_none_ends_nothing
 
 /// Nobody has been told that the reload came about; and what was known before counts.
 #[test]
-fn where_no_copy_can_be_written_the_times_of_the_one_before_count() {
+fn unwritable_copy_keeps_earlier_times() {
     let mut net = Net::new();
     let (disk, config) = (SmallDisk::of_state(net.home()), seen(", ttl: 1h"));
     names(&net, &[ATTACKER]);
@@ -247,7 +247,7 @@ fn where_no_copy_can_be_written_the_times_of_the_one_before_count() {
 }
 
 #[test]
-fn whoever_takes_the_place_of_another_goes_on_with_the_times_of_what_its_lists_name() {
+fn take_over_keeps_expiries_of_lists() {
     let (mut net, config) = (Net::new(), seen(", ttl: 1h"));
     names(&net, &[ATTACKER]);
     net.start(&config);
@@ -264,7 +264,7 @@ fn whoever_takes_the_place_of_another_goes_on_with_the_times_of_what_its_lists_n
 
 /// The bytes of the list are in its copy; what they are read as by now, nobody can write down for a while.
 #[test]
-fn what_could_not_be_written_is_written_by_the_next_reload_that_can() {
+fn next_possible_reload_writes_missing_times() {
     let mut net = Net::new();
     let (disk, config) = (SmallDisk::of_state(net.home()), seen(", ttl: 1h"));
     names(&net, &[ATTACKER, "10.1.2.3"]);
@@ -287,7 +287,7 @@ fn what_could_not_be_written_is_written_by_the_next_reload_that_can() {
 }
 
 #[test]
-fn a_copy_whose_times_are_damaged_says_what_is_on_the_list_and_the_log_that_they_are() {
+fn damaged_times_in_copy_keep_the_list() {
     let (mut net, config) = (Net::new(), seen(", ttl: 1h"));
     names(&net, &[ATTACKER]);
     net.start(&config);
@@ -324,7 +324,7 @@ fn written(net: &Net) -> SystemTime {
 
 /// Nothing has changed, and so nothing is written, though the file may have been written anew.
 #[test]
-fn whoever_finds_a_list_as_it_was_leaves_its_copy_as_it_is() {
+fn unchanged_list_keeps_its_copy_unchanged() {
     let (mut net, config) = (Net::new(), seen(", ttl: 1h"));
     names(&net, &[ATTACKER]);
     net.start(&config);

@@ -13,7 +13,7 @@ const BOTH: &str = "interfaces: [eth0, eth1]\nblock: [203.0.113.7]";
 const ONE: &str = "interfaces: [eth0]\nblock: [203.0.113.7]";
 
 #[test]
-fn a_start_with_a_misspelt_name_keeps_what_was_filtered_and_tells() {
+fn start_with_misspelt_interface_keeps_filtering() {
     let mut net = Net::with_filterd(ONE);
     let before = net.attached("eth0").expect("attached");
     net.end(Signal::SIGKILL);
@@ -27,7 +27,7 @@ fn a_start_with_a_misspelt_name_keeps_what_was_filtered_and_tells() {
 }
 
 #[test]
-fn a_reload_with_a_misspelt_name_keeps_what_was_filtered_and_tells() {
+fn reload_with_misspelt_interface_keeps_filtering() {
     let net = Net::with_filterd(ONE);
     net.configure(MISSPELT);
     for _ in 0..2 {
@@ -61,7 +61,7 @@ fn held_back_and_at_work(net: &Net) {
 }
 
 #[test]
-fn what_is_no_longer_named_is_let_go_at_a_start_and_at_a_reload_and_told() {
+fn unnamed_interfaces_are_detached_and_reported() {
     let mut net = Net::with_links(2);
     net.start(BOTH);
     net.end(Signal::SIGKILL);
@@ -82,7 +82,7 @@ fn what_is_no_longer_named_is_let_go_at_a_start_and_at_a_reload_and_told() {
 }
 
 #[test]
-fn an_interface_that_need_not_be_there_is_accepted_by_its_name_and_keeps_no_other() {
+fn accepted_absent_interface_keeps_no_other() {
     let mut net = Net::with_links(2);
     net.start(BOTH);
     let others = "interfaces: [eth0, usb0]\nblock: [203.0.113.7]";
@@ -111,7 +111,7 @@ fn an_interface_that_need_not_be_there_is_accepted_by_its_name_and_keeps_no_othe
 }
 
 #[test]
-fn what_is_accepted_leaves_nothing_unfiltered_and_means_one_thing() {
+fn accepting_an_interface_leaves_nothing_unfiltered() {
     let mut net = Net::with_filterd(ONE);
     net.configure("interfaces: [usb0]\nblock: [203.0.113.7]");
     // No word is offered that would do nothing, and whoever says it all the same is told.
@@ -146,7 +146,7 @@ fn what_is_accepted_leaves_nothing_unfiltered_and_means_one_thing() {
 }
 
 #[test]
-fn a_start_that_fails_lets_go_of_nothing() {
+fn failed_start_detaches_nothing() {
     let mut net = Net::with_links(2);
     net.start(ONE);
     net.end(Signal::SIGKILL);
@@ -158,7 +158,7 @@ fn a_start_that_fails_lets_go_of_nothing() {
 }
 
 #[test]
-fn one_renamed_while_filterd_is_down_is_still_filtered_and_known() {
+fn interface_renamed_offline_stays_filtered() {
     let mut net = Net::with_links(2);
     net.start(BOTH);
     let before = net.attached("eth1").expect("attached");
@@ -182,7 +182,7 @@ fn one_renamed_while_filterd_is_down_is_still_filtered_and_known() {
 }
 
 #[test]
-fn one_renamed_and_moved_while_filterd_is_down_is_still_filtered_and_known() {
+fn interface_renamed_and_moved_offline_stays_filtered() {
     let mut net = Net::with_links(2);
     net.start(BOTH);
     net.end(Signal::SIGKILL);
@@ -204,7 +204,7 @@ fn one_renamed_and_moved_while_filterd_is_down_is_still_filtered_and_known() {
 }
 
 #[test]
-fn one_that_takes_over_lets_go_of_nothing_for_a_name_that_is_wrong() {
+fn take_over_with_wrong_name_detaches_nothing() {
     let mut net = Net::with_links(2);
     net.start(BOTH);
     let misspelt = "interfaces: [eth0, ehh1]\nblock: [203.0.113.7]";
@@ -224,7 +224,7 @@ fn one_that_takes_over_lets_go_of_nothing_for_a_name_that_is_wrong() {
 }
 
 #[test]
-fn one_that_takes_over_follows_a_new_name_and_counts_on() {
+fn take_over_follows_renamed_interface_and_counters() {
     let mut net = Net::with_links(2);
     net.start(BOTH);
     net.host().ip("link del eth1");
@@ -246,7 +246,7 @@ fn one_that_takes_over_follows_a_new_name_and_counts_on() {
 }
 
 #[test]
-fn one_renamed_whose_name_another_takes_is_filtered_until_a_reload_whoever_starts() {
+fn renamed_interface_stays_filtered_until_reload() {
     let mut net = Net::with_links(2);
     net.start(ONE);
     net.end(Signal::SIGKILL);
@@ -268,7 +268,7 @@ fn one_renamed_whose_name_another_takes_is_filtered_until_a_reload_whoever_start
 }
 
 #[test]
-fn one_that_lost_its_name_to_another_before_a_death_is_filtered_after_it() {
+fn interface_that_lost_its_name_survives_crash() {
     let mut net = Net::with_links(2);
     net.start(ONE);
     rename(&net, "eth0", "old0");
@@ -297,7 +297,7 @@ fn both_are_filtered(net: &Net) {
 }
 
 #[test]
-fn a_start_tells_what_an_earlier_filterd_did_not_leave_filtered_and_accuses_nobody() {
+fn start_reports_unfiltered_interfaces_without_blame() {
     let mut net = Net::with_links(2);
     net.start(BOTH);
     net.end(Signal::SIGKILL);

@@ -29,7 +29,7 @@ fn tell(seed: u64, largest: usize) {
 
 /// Whoever says that all numbers were right has looked at each of them.
 #[test]
-fn a_life_finds_a_stale_label_of_each_kind() {
+fn life_finds_a_stale_label_of_each_kind() {
     for planted in Planted::ALL {
         let found = catch_unwind(|| live_with_a_stale_label(4, 3, planted)).expect_err("it finds it");
         let why = found.downcast_ref::<String>().map_or("", String::as_str);

@@ -15,7 +15,7 @@ fn list_tells_every_target_once_for_each_list() {
 }
 
 #[test]
-fn a_list_of_many_pages_is_told_to_its_end_and_in_order() {
+fn list_of_many_pages_is_complete_and_ordered() {
     let net = Net::with_filterd("lists: [{name: crowd, path: $HOME/crowd.txt}]");
     let hosts = (0..5_000).map(|host: u32| format!("203.0.{}.{}", host >> 8, host & 255));
     let prefixes = (0..10_000).map(|net: u32| format!("11.{}.{}.0/24", net >> 8, net & 255));
@@ -40,7 +40,7 @@ fn list_can_be_narrowed() {
 }
 
 #[test]
-fn test_tells_every_entry_that_covers_the_address_longest_first() {
+fn test_shows_covering_entries_longest_first() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER, "203.0.0.0/16", "--list", "ssh", "--note", "rude"]).succeeds();
     let answer = net.filterd(["test", ATTACKER, "--json"]).exits(0).json();
@@ -89,7 +89,7 @@ fn stats_counts_each_packet_under_its_reason() {
 }
 
 #[test]
-fn status_tells_what_filterd_is_and_how_full_it_is() {
+fn status_shows_state_and_table_sizes() {
     let net = Net::with_filterd("block: [203.0.113.7, 198.18.0.0/16]");
     net.filterd(["add", ATTACKER6]).succeeds();
     let status = net.filterd(["status", "--json"]).succeeds().json();
@@ -133,7 +133,7 @@ fn ping_answers() {
 }
 
 #[test]
-fn what_is_printed_for_machines_is_json_and_nothing_else() {
+fn json_output_is_only_json() {
     let net = Net::with_filterd("");
     for words in [
         &["add", ATTACKER, "--json"][..],

@@ -26,7 +26,7 @@ fn rubbish_is_counted_and_the_rest_holds() {
 }
 
 #[test]
-fn a_file_that_is_no_text_at_all_blocks_nobody() {
+fn binary_file_blocks_nobody() {
     let mut net = Net::new();
     let bytes: Vec<u8> =
         (0..100_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -45,7 +45,7 @@ fn a_line_without_end_is_one_bad_line() {
 }
 
 #[test]
-fn a_list_that_is_not_there_is_told_and_the_rest_works() {
+fn missing_list_is_reported_and_others_load() {
     let net = Net::with_filterd("block: [203.0.113.7]\nlists: [{name: drop, path: $HOME/nowhere.txt}]");
     net.expect(ATTACKER).dropped();
     let status = net.filterd(["status", "--json"]).exits(7).json();
@@ -53,7 +53,7 @@ fn a_list_that_is_not_there_is_told_and_the_rest_works() {
 }
 
 #[test]
-fn a_target_on_two_lists_leaves_with_the_second() {
+fn target_leaves_with_the_second_list() {
     let mut net = Net::new();
     net.file("one.txt", "203.0.113.7\n");
     net.file("two.txt", "203.0.113.7\n");
@@ -67,7 +67,7 @@ fn a_target_on_two_lists_leaves_with_the_second() {
 }
 
 #[test]
-fn what_a_file_wants_is_not_removed_by_the_command_line() {
+fn command_line_cannot_remove_file_entries() {
     let net = with_list("203.0.113.7\n");
     let told = net.filterd(["remove", ATTACKER, "--json"]).exits(1).json();
     assert_eq!(told["held"][0]["lists"][0], "drop");

@@ -19,7 +19,7 @@ const MANY: usize = 200;
 const THREADS: usize = 8;
 
 #[test]
-fn a_configured_name_belongs_to_the_configuration_even_while_the_list_is_empty() {
+fn configured_name_is_reserved_while_list_is_empty() {
     let mut net = Net::new();
     net.file("drop.txt", "# nobody today\n");
     net.start("lists: [{name: drop, path: $HOME/drop.txt}, {name: later, path: $HOME/later.txt}]");
@@ -35,7 +35,7 @@ fn a_configured_name_belongs_to_the_configuration_even_while_the_list_is_empty()
 }
 
 #[test]
-fn nobody_adds_to_a_reserved_name() {
+fn reserved_name_takes_no_entries() {
     let net = Net::with_filterd("");
     for name in ["config", "guard", "config-allow", "manual-allow"] {
         net.filterd(["add", ATTACKER, "--list", name]).exits(5).complains(name);
@@ -48,7 +48,7 @@ fn nobody_adds_to_a_reserved_name() {
 }
 
 #[test]
-fn no_list_file_is_called_as_a_reserved_name() {
+fn list_file_cannot_take_reserved_name() {
     let net = Net::with_filterd("");
     for name in ["config", "manual", "guard", "config-allow", "manual-allow"] {
         net.configure(&format!("lists: [{{name: {name}, path: $HOME/drop.txt}}]"));
@@ -57,7 +57,7 @@ fn no_list_file_is_called_as_a_reserved_name() {
 }
 
 #[test]
-fn a_list_gone_from_the_configuration_is_gone_from_status() {
+fn removed_list_disappears_from_status() {
     let mut net = Net::new();
     net.file("drop.txt", "203.0.113.7\n");
     net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
@@ -69,7 +69,7 @@ fn a_list_gone_from_the_configuration_is_gone_from_status() {
 }
 
 #[test]
-fn a_live_list_with_nothing_in_it_is_forgotten() {
+fn empty_live_list_is_forgotten() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
     assert!(names(&net).contains("ssh"));
@@ -93,7 +93,7 @@ fn names_that_come_and_go_leave_nothing_behind() {
 }
 
 #[test]
-fn one_list_too_many_is_refused_and_the_others_stay() {
+fn excess_live_list_is_refused() {
     let net = Net::with_filterd("durable: false");
     let mut client = Talk::to(&net.home().socket());
     let refused = (0..=MOST).find_map(|name| {
@@ -118,7 +118,7 @@ fn one_list_too_many_is_refused_and_the_others_stay() {
 /// As many lists as a configuration may name leave no less room for those that commands fill: somebody may have to be blocked,
 /// or allowed, at once.
 #[test]
-fn lists_of_the_configuration_take_no_room_from_those_that_commands_fill() {
+fn configured_lists_leave_room_for_live_lists() {
     let mut net = Net::new();
     net.file("drop.txt", "192.0.2.77\n");
     let lists = (0..MOST).map(|name| format!("- {{name: name-{name}, path: $HOME/drop.txt}}\n"));
@@ -142,7 +142,7 @@ fn lists_of_the_configuration_take_no_room_from_those_that_commands_fill() {
 
 /// Each list that names an address once cost a walk over all others that do, and a restart with many had no end.
 #[test]
-fn an_address_on_many_lists_is_one_is_there_after_a_restart_and_goes_with_the_last() {
+fn address_on_many_lists_survives_restart_once() {
     let mut net = Net::with_filterd("");
     let socket = net.home().socket();
     let is_done = |name: usize, method: &str| {
@@ -189,7 +189,7 @@ fn an_address_on_many_lists_is_one_is_there_after_a_restart_and_goes_with_the_la
 
 /// The same limit for whoever writes the configuration, said where it stands.
 #[test]
-fn one_list_too_many_in_the_configuration_is_told_with_its_place() {
+fn excess_configured_list_is_reported_with_its_line() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     let lists: String = (0..=MOST).fold("lists:\n".to_owned(), |text, name| {
         text + &format!("- {{name: name-{name}, path: $HOME/drop.txt}}\n")

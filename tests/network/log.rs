@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 const SOON: Duration = Duration::from_secs(30);
 
 #[test]
-fn every_change_is_told_with_who_asked_for_it() {
+fn every_change_is_logged_with_its_user() {
     let mut net = Net::with_filterd("block: [198.51.100.0/24]");
     net.filterd(["add", ATTACKER, "--ttl", "2h", "--list", "ssh", "--note", "a\" user=\"nobody"]).succeeds();
     net.filterd(["remove", ATTACKER]).succeeds();
@@ -46,7 +46,7 @@ fn every_change_is_told_with_who_asked_for_it() {
 
 /// Whether somebody waits for it or not, and to whom watches as to whom reads: what the reply says.
 #[test]
-fn a_reload_that_moves_no_entry_tells_what_it_has_changed() {
+fn reload_without_entry_changes_reports_settings() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     let mut watcher = Watcher::of(&net, "{}");
     let off = "enforce: false now, packets are only counted, NONE IS DROPPED";
@@ -75,7 +75,7 @@ fn a_reload_that_moves_no_entry_tells_what_it_has_changed() {
 }
 
 #[test]
-fn a_large_addition_is_one_line_of_the_log() {
+fn bulk_add_is_one_log_line() {
     let mut net = Net::with_filterd("");
     let many: String = (0..20_000).map(|host: u32| format!("10.0.{}.{}\n", host >> 8, host & 255)).collect();
     net.filterd_reading(["add", "-"], &many).succeeds();
@@ -143,7 +143,7 @@ fn journald_is_given_priorities_and_programs_json() {
 
 /// The processes that filterd starts have the same environment.
 #[test]
-fn a_level_that_is_none_is_told_once() {
+fn invalid_log_level_is_reported_once() {
     let net = Net::new();
     let (mut reader, log) = pipe().expect("a pipe");
     let filterd = Bare::start_as(&net, &[], OwnedFd::from(log).into(), &[("FILTERD_LOG", "loud")]);

@@ -50,7 +50,7 @@ fn series(net: &Net, name: &str) -> f64 {
 }
 
 #[test]
-fn unless_it_is_configured_nobody_listens() {
+fn metrics_are_off_by_default() {
     let net = Net::with_filterd("");
     let refused = net.host().inside(|| TcpStream::connect(ADDRESS).err().map(|error| error.kind()));
     assert_eq!(refused, Some(std::io::ErrorKind::ConnectionRefused));
@@ -105,7 +105,7 @@ fn sources(net: &Net) -> Vec<(String, f64)> {
 }
 
 #[test]
-fn sources_are_named_where_that_is_asked_for_and_no_more_of_them_than_that() {
+fn top_sources_are_exported_only_when_configured() {
     let mut net = Net::new();
     net.file("drop.txt", "198.18.7.0/24\n");
     let lists = "lists: [{name: drop, path: $HOME/drop.txt}]";
@@ -168,7 +168,7 @@ fn a_table_that_grows_is_counted() {
 }
 
 #[test]
-fn whoever_decides_by_a_number_is_told_when_protection_is_not_what_it_should_be() {
+fn readiness_fails_when_protection_is_degraded() {
     let mut net = Net::with_filterd(CONFIG);
     for path in ["/healthz", "/readyz"] {
         assert_eq!(get(&net, path).status, 200, "{path}");
@@ -197,7 +197,7 @@ fn whoever_decides_by_a_number_is_told_when_protection_is_not_what_it_should_be(
 
 /// To start it anew would not bring the list, and what else is configured is in force.
 #[test]
-fn a_list_that_never_came_leaves_filterd_ready_and_what_is_said_of_it_true() {
+fn never_loaded_list_leaves_daemon_ready() {
     let mut net = Net::new();
     net.start(&format!("{CONFIG}\nblock: [{ATTACKER}]\nlists: [{{name: drop, path: $HOME/drop.txt}}]"));
     net.filterd(["status"]).exits(7).says("Protected, BUT NOT ALL AS CONFIGURED: packets from 1 target");
@@ -245,7 +245,7 @@ fn a_filterd_that_stands_still_is_not_healthy() {
 }
 
 #[test]
-fn strangers_are_told_nothing_and_nobody_changes_anything() {
+fn metrics_reveal_and_change_nothing() {
     let net = Net::with_filterd(
         &format!("{CONFIG}\nblock: [203.0.113.9]").replace("9477}", "9477, hosts: [filter.example.net]}"),
     );
@@ -279,7 +279,7 @@ fn strangers_are_told_nothing_and_nobody_changes_anything() {
 }
 
 #[test]
-fn whoever_holds_all_connections_keeps_nobody_from_the_command_line() {
+fn busy_http_leaves_command_line_working() {
     let net = Net::with_filterd(CONFIG);
     let idle = net.host().inside(|| {
         (0..200).map(|_| TcpStream::connect(ADDRESS).expect("the kernel takes it in")).collect::<Vec<_>>()
@@ -291,7 +291,7 @@ fn whoever_holds_all_connections_keeps_nobody_from_the_command_line() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_and_listened_at_as_soon_as_it_is_free() {
+fn taken_metrics_port_is_retried_until_free() {
     let mut net = Net::new();
     let taken = net.host().inside(|| std::net::TcpListener::bind(ADDRESS).unwrap());
     net.start(CONFIG);
@@ -335,7 +335,7 @@ fn a_real_prometheus_understands_all_of_it() {
 
 /// What the dashboard asks a real Prometheus it is answered: series, labels and functions are there.
 #[test]
-fn whatever_the_dashboard_asks_there_is_an_answer() {
+fn dashboard_queries_have_answers() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has("203.0.113.0/24\n");

@@ -16,7 +16,7 @@ fn many_of_both_families_go_in_one_command() {
 }
 
 #[test]
-fn who_has_a_large_ipv4_list_can_add_ipv6_in_bulk() {
+fn large_ipv4_list_does_not_delay_ipv6() {
     let net = Net::with_filterd("");
     let (four, six) = (Random(22).addresses(100_000), networks(500));
     net.filterd_reading(["add", "-"], &lines(&four)).succeeds();

@@ -21,7 +21,7 @@ const DELAY: Duration = Duration::from_secs(1);
 const CALLS: &str = "openat,write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat";
 
 #[test]
-fn a_copy_is_on_disk_before_it_has_its_name_and_the_one_before_goes_last() {
+fn copy_is_synced_before_it_is_renamed() {
     let mut net = Net::new();
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.start(CONFIG);
@@ -56,7 +56,7 @@ fn a_copy_is_on_disk_before_it_has_its_name_and_the_one_before_goes_last() {
 
 /// Nobody reloads: filterd tries again by itself. What a file says by now is not taken for that.
 #[test]
-fn copies_are_written_when_the_disk_has_room_again() {
+fn copies_are_retried_when_disk_has_room() {
     const LISTS: &str =
         "lists: [{name: drop, path: $HOME/drop.txt}, {name: changed, path: $HOME/changed.txt}]";
     let mut net = Net::new();
@@ -91,7 +91,7 @@ fn copies_are_written_when_the_disk_has_room_again() {
 
 /// The names of all of them are brought to disk at one stroke, before any of those before goes.
 #[test]
-fn copies_of_many_lists_are_each_on_disk_before_they_have_their_names_and_their_names_together() {
+fn many_copies_are_synced_before_renaming_together() {
     let mut net = Net::new();
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.start(&many("old"));
@@ -134,7 +134,7 @@ fn copies_of_many_lists_are_each_on_disk_before_they_have_their_names_and_their_
 
 /// The disk may be slow: whoever asked waits for it and is told so, and nobody else waits.
 #[test]
-fn a_reload_says_how_long_it_took_with_the_copies_for_which_it_was_waited() {
+fn reload_reports_time_spent_on_copies() {
     let mut net = Net::new();
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.start(CONFIG);

@@ -14,7 +14,7 @@ fn nft(host: &Namespace, words: &str) -> Reply {
 }
 
 #[test]
-fn a_set_of_nftables_is_told_with_the_command_that_takes_it_over() {
+fn nftables_set_is_reported_with_import_command() {
     let net = Net::new();
     let host = net.host();
     doctor(host).succeeds().is_silent_about("nftables");
@@ -29,7 +29,7 @@ fn a_set_of_nftables_is_told_with_the_command_that_takes_it_over() {
 }
 
 #[test]
-fn what_it_says_takes_over_a_set_does_so() {
+fn reported_import_command_works() {
     let net = Net::with_filterd("");
     let host = net.host();
     nft(host, "add table inet filter");
@@ -101,7 +101,7 @@ fn import_of_nothing_fails() {
 }
 
 #[test]
-fn a_set_of_ipset_is_told_with_how_many_it_has() {
+fn ipset_set_is_reported_with_its_size() {
     let net = Net::new();
     let host = net.host();
     let ipset = |words: &str| Reply::of(host.command("ipset").args(words.split(' '))).succeeds();

@@ -18,7 +18,7 @@ const FILTERD: u32 = 990_917;
 const UNLISTED: u32 = filterd::accounts::UNLISTED;
 
 #[test]
-fn root_becomes_filterd_where_there_is_such_a_user() {
+fn root_becomes_user_filterd_if_present() {
     let mut net = Net::new();
     net.readable_by_all();
     // What root has left is taken over.
@@ -42,7 +42,7 @@ fn root_becomes_filterd_where_there_is_such_a_user() {
 }
 
 #[test]
-fn where_there_is_no_such_user_it_becomes_a_number_nobody_has() {
+fn without_user_filterd_an_unused_id_is_taken() {
     let mut net = Net::new();
     let list = net.file("secret.txt", BYSTANDER);
     let config = "lists: [{name: secret, path: $HOME/secret.txt}]";
@@ -81,7 +81,7 @@ fn where_there_is_no_such_user_it_becomes_a_number_nobody_has() {
 }
 
 #[test]
-fn a_number_that_somebody_has_is_not_taken() {
+fn used_id_is_not_taken() {
     let net = Net::new();
     let words = net.arguments("");
     for (file, line) in
@@ -101,7 +101,7 @@ fn a_number_that_somebody_has_is_not_taken() {
 }
 
 #[test]
-fn a_state_directory_that_others_may_change_is_refused_with_what_mends_it() {
+fn state_directory_writable_by_others_is_refused() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
     net.stop();
@@ -123,7 +123,7 @@ fn a_state_directory_that_others_may_change_is_refused_with_what_mends_it() {
 }
 
 #[test]
-fn what_its_user_may_not_read_is_told_with_what_mends_it() {
+fn unreadable_list_is_reported_with_remedy() {
     let net = Net::new();
     net.readable_by_all();
     let list = net.file("secret.txt", ATTACKER);
@@ -151,7 +151,7 @@ fn what_its_user_may_not_read_is_told_with_what_mends_it() {
 }
 
 #[test]
-fn a_list_that_its_user_may_not_read_any_more_is_what_it_was_at_the_next_start_too() {
+fn list_that_became_unreadable_survives_restart() {
     let net = Net::new();
     net.readable_by_all();
     let list = net.file("secret.txt", ATTACKER);
@@ -189,7 +189,7 @@ fn a_list_that_its_user_may_not_read_any_more_is_what_it_was_at_the_next_start_t
 }
 
 #[test]
-fn a_configuration_that_its_user_may_not_read_is_told_with_what_mends_it() {
+fn unreadable_configuration_is_reported_with_remedy() {
     let net = Net::new();
     let place = net.home().path("").display().to_string();
     let place = place.trim_end_matches('/');
@@ -213,7 +213,7 @@ fn only_root_looks_with_the_eyes_of_others() {
 }
 
 #[test]
-fn the_daemon_writes_to_no_place_but_its_own() {
+fn daemon_writes_only_to_its_own_places() {
     if !has_landlock() {
         println!("SKIPPED the daemon's confinement: this kernel has no Landlock");
         return;
@@ -234,7 +234,7 @@ fn the_daemon_writes_to_no_place_but_its_own() {
 }
 
 #[test]
-fn without_landlock_it_starts_all_the_same_and_status_tells() {
+fn missing_landlock_is_shown_in_status() {
     let mut net = Net::new();
     for answer in ["ENOSYS", "EOPNOTSUPP"] {
         let kernel = without(&format!("landlock_create_ruleset:error={answer}"));

@@ -151,7 +151,7 @@ fn told_tables(net: &Net) -> Vec<[String; 3]> {
 }
 
 #[test]
-fn its_numbers_are_those_of_the_command_line_wide_and_narrow_by_day_and_by_night() {
+fn page_matches_command_line_at_every_size() {
     let mut net = Net::new();
     net.file("drop.txt", "203.0.113.0/24\n192.0.2.1\n");
     net.file("office.txt", "198.51.100.0/24\n");
@@ -225,7 +225,7 @@ fn tutorial_has_a_picture_of_the_page() {
 }
 
 #[test]
-fn a_rate_is_that_of_two_snapshots_and_is_drawn_where_it_belongs() {
+fn page_draws_rates_between_two_snapshots() {
     let mut net = Net::new();
     net.start(&format!("{CONFIG}\nblock: [{ATTACKER}]"));
     let Some(mut browser) = browser(&net) else { return };
@@ -302,7 +302,7 @@ fn first_rates_are_none_rather_than_different() {
 }
 
 #[test]
-fn lists_stand_as_one_chooses_and_of_many_some_are_shown_until_one_asks_for_all() {
+fn page_sorts_lists_and_shortens_long_ones() {
     let mut net = Net::new();
     let mut lists = String::new();
     for number in 0..30 {
@@ -369,7 +369,7 @@ fn sources_are_shown_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_comes_from_elsewhere_is_text_and_nothing_but_text() {
+fn page_shows_foreign_text_as_text() {
     const EVIL: &str = "<script>window.owned = 1</script><img src=x onerror='window.owned = 1'><b>";
     let mut net = Net::new();
     net.start(&format!("{CONFIG}\nlists: [{{name: gone, path: \"$HOME/{EVIL}.txt\"}}]"));
@@ -403,7 +403,7 @@ fn what_comes_from_elsewhere_is_text_and_nothing_but_text() {
 }
 
 #[test]
-fn nobody_who_answers_is_told_and_whoever_answers_again_is_shown_again() {
+fn page_shows_lost_and_restored_connection() {
     let mut net = Net::new();
     net.start(CONFIG);
     let Some(mut browser) = browser(&net) else { return };

@@ -16,7 +16,7 @@ const SERVED: usize = 20;
 const A_THIRD: f64 = 1.0 / 3.0;
 
 #[test]
-fn others_are_served_while_a_reload_adds_and_removes_a_million_and_a_half() {
+fn reload_of_millions_delays_no_one() {
     let mut net = Net::new();
     let (text, sample) = spread(1_500_000);
     net.file("crowd.txt", &text);
@@ -31,7 +31,7 @@ fn others_are_served_while_a_reload_adds_and_removes_a_million_and_a_half() {
 }
 
 #[test]
-fn others_are_served_while_a_reload_removes_a_million_in_a_row() {
+fn reload_removing_a_consecutive_million_delays_no_one() {
     let mut net = Net::new();
     let mut text = String::with_capacity(16 << 20);
     for host in 0..1_000_000 {
@@ -47,7 +47,7 @@ fn others_are_served_while_a_reload_removes_a_million_in_a_row() {
 }
 
 #[test]
-fn others_are_served_while_a_flush_releases_two_million() {
+fn flush_of_two_million_delays_no_one() {
     let net = Net::with_filterd("durable: false");
     let (text, sample) = spread(2_000_000);
     net.filterd_reading(["add", "-", "--list", "crowd"], &text).succeeds();
@@ -56,7 +56,7 @@ fn others_are_served_while_a_flush_releases_two_million() {
 }
 
 #[test]
-fn others_are_served_while_a_large_ipv6_table_grows() {
+fn growth_of_large_ipv6_table_delays_no_one() {
     let net = Net::with_filterd("durable: false");
     let net64 = |number: u32| format!("2001:{:x}:{:x}:1::/64", 0x1000 + (number >> 16), number & 0xffff);
     let text: String = (0..500_000).map(|number| net64(number) + "\n").collect();

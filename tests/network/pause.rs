@@ -14,7 +14,7 @@ const CONFIG: &str = "block: [203.0.113.7]";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
-fn while_paused_what_is_listed_passes_and_is_counted_apart_and_resume_ends_that() {
+fn paused_packets_pass_and_count_until_resume() {
     let net = Net::with_filterd(CONFIG);
     net.expect(ATTACKER).dropped();
     net.filterd(["pause", "5m"]).succeeds();
@@ -44,7 +44,7 @@ fn while_paused_what_is_listed_passes_and_is_counted_apart_and_resume_ends_that(
 }
 
 #[test]
-fn a_pause_ends_by_itself_and_another_one_sets_another_end() {
+fn pause_expires_and_can_be_replaced() {
     let mut net = Net::with_filterd(CONFIG);
     net.filterd(["pause", "1h"]).succeeds();
     for words in [&["pause", "--json"][..], &["pause", "10m", "--json"]] {
@@ -63,7 +63,7 @@ fn a_pause_ends_by_itself_and_another_one_sets_another_end() {
 }
 
 #[test]
-fn a_reload_neither_ends_a_pause_nor_outlives_it() {
+fn pause_survives_reload_with_its_own_end() {
     let net = Net::with_filterd(CONFIG);
     net.filterd(["pause"]).succeeds();
     net.configure("block: [203.0.113.7, 198.51.100.7]");
@@ -86,7 +86,7 @@ fn a_reload_neither_ends_a_pause_nor_outlives_it() {
 }
 
 #[test]
-fn a_rollback_neither_ends_a_pause_nor_is_held_up_by_it() {
+fn pause_and_rollback_do_not_interfere() {
     let mut net = Net::with_filterd(CONFIG);
     net.configure("block: [198.51.100.7]");
     net.filterd(["reload", "--confirm", "1s"]).succeeds();
@@ -100,7 +100,7 @@ fn a_rollback_neither_ends_a_pause_nor_is_held_up_by_it() {
 }
 
 #[test]
-fn a_list_is_fetched_while_paused_and_what_is_on_it_drops_afterwards() {
+fn list_downloaded_while_paused_drops_later() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
@@ -121,7 +121,7 @@ fn a_list_is_fetched_while_paused_and_what_is_on_it_drops_afterwards() {
 
 /// Nobody would be left who could end it.
 #[test]
-fn whatever_ends_filterd_ends_a_pause_and_the_next_start_says_so() {
+fn end_of_daemon_ends_pause_and_is_reported() {
     let mut net = Net::with_filterd(CONFIG);
     net.filterd(["pause", "1h"]).succeeds();
     net.expect(ATTACKER).passes();
@@ -144,7 +144,7 @@ fn whatever_ends_filterd_ends_a_pause_and_the_next_start_says_so() {
 
 /// It cannot end a pause any more, and neither can the daemon, which has no privileges: the judge does, or the next start.
 #[test]
-fn where_only_the_broker_is_killed_a_pause_ends_with_its_time_or_with_the_next_start() {
+fn broker_death_does_not_extend_a_pause() {
     let mut net = Net::with_filterd(CONFIG);
     for (length, is_started) in [("3s", false), ("1h", true)] {
         net.filterd(["pause", length]).succeeds();
@@ -166,7 +166,7 @@ fn where_only_the_broker_is_killed_a_pause_ends_with_its_time_or_with_the_next_s
 
 /// Stopped, both are there and do nothing; killed, nobody is left. The judge knows by itself when a pause is over.
 #[test]
-fn a_pause_ends_in_the_kernel_where_nobody_is_left_to_end_it() {
+fn kernel_ends_pause_without_daemon() {
     let mut net = Net::with_filterd(CONFIG);
     let both = daemon_and_broker(&net);
     net.filterd(["pause", "2s"]).succeeds();

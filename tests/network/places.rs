@@ -13,7 +13,7 @@ use serde_json::json;
 const BLOCKING: &str = "block: [203.0.113.7]";
 
 #[test]
-fn a_second_daemon_is_told_who_holds_the_place_and_the_first_filters_on() {
+fn second_daemon_is_refused_and_first_continues() {
     let net = Net::with_filterd(BLOCKING);
     let pid = format!("process {}", net.daemon().id());
     let (socket, home) = (net.home().socket().display().to_string(), net.home());
@@ -37,7 +37,7 @@ fn a_second_daemon_is_told_who_holds_the_place_and_the_first_filters_on() {
 
 /// Its keeper has the lock of the pins: whoever were told of that process and ended it would leave a filter without a filterd.
 #[test]
-fn whatever_its_file_is_called_the_daemon_is_named_and_not_its_keeper() {
+fn daemon_is_named_instead_of_its_broker() {
     let net = Net::new();
     let renamed = net.home().path("blocker");
     program::copied(binary(), &renamed);
@@ -53,7 +53,7 @@ fn whatever_its_file_is_called_the_daemon_is_named_and_not_its_keeper() {
 
 /// Nobody waits for a socket that will not come back: who does is killed after half a minute.
 #[test]
-fn a_second_daemon_is_told_at_once_of_one_whose_socket_was_removed() {
+fn daemon_with_removed_socket_is_reported_at_once() {
     let net = Net::with_filterd(BLOCKING);
     let (socket, home) = (net.home().socket(), net.home());
     fs::remove_file(&socket).expect("root may");
@@ -72,7 +72,7 @@ fn a_second_daemon_is_told_at_once_of_one_whose_socket_was_removed() {
 }
 
 #[test]
-fn the_filter_of_one_that_runs_is_not_detached_and_a_leftover_is() {
+fn detach_spares_running_filter_and_removes_leftovers() {
     let mut net = Net::with_filterd(BLOCKING);
     let pins = net.home().pins().display().to_string();
     let pid = format!("process {}", net.daemon().id());
@@ -121,7 +121,7 @@ fn detach_takes_nothing_but_filterds_own_pins() {
 }
 
 #[test]
-fn another_filterd_on_the_interface_is_known_and_what_is_named_works() {
+fn other_filterd_on_interface_is_recognised() {
     let mut net = Net::with_filterd(BLOCKING);
     let pins = net.home().pins().display().to_string();
     let pid = format!("process {}", net.daemon().id());
@@ -137,7 +137,7 @@ fn another_filterd_on_the_interface_is_known_and_what_is_named_works() {
 }
 
 #[test]
-fn detach_says_what_was_there_and_never_to_do_the_same_again() {
+fn detach_reports_findings_without_circular_advice() {
     let mut net = Net::with_filterd(BLOCKING);
     let pins = net.home().pins().to_owned();
     let detach = |net: &Net, pins: &Path| net.filterd(["detach", "--pin-dir", &pins.display().to_string()]);
@@ -186,7 +186,7 @@ fn names_in(directory: &Path) -> Vec<String> {
 
 /// Where the BPF file system is everybody's, a local user can be first.
 #[test]
-fn a_taken_pin_directory_is_told_with_its_owner() {
+fn taken_pin_directory_is_reported_with_owner() {
     let net = Net::new();
     let (pins, elsewhere) = (net.home().pins().to_owned(), net.home().path("elsewhere"));
     let shown = pins.display().to_string();

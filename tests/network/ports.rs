@@ -18,7 +18,7 @@ const SOON: Duration = Duration::from_secs(30);
 const LIST: &str = "203.0.113.7\n2001:db8:bad::7\n";
 
 #[test]
-fn a_list_with_ports_drops_what_is_sent_to_them_and_nothing_else() {
+fn list_with_ports_drops_only_those() {
     let net = with_lists(&["ports: [22, 8000-8100]"], "");
     for protocol in [TCP, UDP] {
         for port in [22, 8000, 8042, 8100] {
@@ -51,7 +51,7 @@ fn a_list_with_except_ports_never_cuts_these() {
 }
 
 #[test]
-fn a_port_hides_behind_no_tag_option_or_extension_header() {
+fn tags_options_and_extensions_hide_no_port() {
     let net = with_lists(&["ports: [22]"], "");
     let hidden = |port| {
         [
@@ -66,7 +66,7 @@ fn a_port_hides_behind_no_tag_option_or_extension_header() {
 }
 
 #[test]
-fn later_fragments_pass_and_are_counted_and_a_first_one_without_its_ports_is_dropped() {
+fn later_fragments_pass_and_short_first_ones_drop() {
     let net = with_lists(&["ports: [22]", "except_ports: [443]"], "");
     let before = net.counted("later_fragment");
     net.expect_each(LISTED.map(|from| to(from, UDP, 22).fragment(100))).passes();
@@ -77,7 +77,7 @@ fn later_fragments_pass_and_are_counted_and_a_first_one_without_its_ports_is_dro
 }
 
 #[test]
-fn a_packet_is_dropped_if_any_list_that_covers_its_source_wants_it() {
+fn packet_is_dropped_if_any_list_matches() {
     let net = with_lists(&["ports: [22]", "ports: [80]", "ports: [22]", ""], "");
     net.expect_each(LISTED.map(|from| to(from, TCP, 25))).dropped();
     net.home().write("list3.txt", "192.0.2.99\n");
@@ -115,7 +115,7 @@ fn prefixes_have_ports_as_well_as_addresses() {
 }
 
 #[test]
-fn what_is_allowed_passes_on_the_ports_of_a_list_too() {
+fn allowed_source_passes_on_ports_of_lists() {
     let net = with_lists(&["ports: [22]"], "allow: [203.0.113.7]");
     net.expect(to(ATTACKER, TCP, 22)).passes();
     net.expect(to(ATTACKER6, TCP, 22)).dropped();
@@ -127,7 +127,7 @@ fn what_is_allowed_passes_on_the_ports_of_a_list_too() {
 }
 
 #[test]
-fn a_list_may_gain_change_and_lose_its_ports() {
+fn list_can_gain_change_and_lose_ports() {
     let net = with_lists(&["ports: [22]"], "");
     for (clause, dropped, passing) in [
         ("ports: [80]", &[80][..], &[22, 443][..]),
@@ -148,7 +148,7 @@ fn a_list_may_gain_change_and_lose_its_ports() {
 
 /// Without a copy, as where it was in force in part or somebody removed the copies: it goes on under whatever name.
 #[test]
-fn a_list_whose_ports_change_keeps_what_it_has_where_its_file_is_gone() {
+fn changed_ports_keep_entries_without_file() {
     let mut net = Net::new();
     net.home().write("list0.txt", &format!("{LIST}rubbish\nrubbish\n"));
     net.start(&configuration(&["ports: [22]"], ""));
@@ -177,7 +177,7 @@ fn a_list_whose_ports_change_keeps_what_it_has_where_its_file_is_gone() {
 
 /// What one leaves open the other closes.
 #[test]
-fn clauses_that_leave_nothing_open_together_are_one_block() {
+fn complementary_clauses_block_everything() {
     let net = with_lists(&["ports: [22, 80]", "except_ports: [22, 80]"], "");
     net.expect_each([22, 80, 443].map(|port| to(ATTACKER, TCP, port))).dropped();
     assert_eq!(ports_of(&net, ATTACKER), Value::Null);
@@ -248,7 +248,7 @@ fn filterd_says_on_which_ports() {
 }
 
 #[test]
-fn a_prefix_of_which_a_clause_has_a_part_only_is_not_said_to_be_dropped_there_as_a_whole() {
+fn partly_covered_prefix_is_not_reported_dropped() {
     let net = with_lists(&["ports: [80]", "except_ports: [80]"], "");
     net.home().write("list0.txt", "203.0.113.0/24\n");
     net.filterd(["reload", "--accept", "list0"]).succeeds();
@@ -265,7 +265,7 @@ fn a_prefix_of_which_a_clause_has_a_part_only_is_not_said_to_be_dropped_there_as
 
 /// On port 22 alone it was blocked before an `add`, and is after a `remove`.
 #[test]
-fn of_a_prefix_no_ports_are_told_where_what_a_clause_has_of_it_is_dropped_on_all() {
+fn ports_are_omitted_where_all_are_blocked() {
     let net = with_lists(&["ports: [22]"], "");
     net.filterd(["add", "203.0.113.0/24"]).succeeds();
     net.filterd(["allow", "add", "203.0.113.248/29"]).succeeds();
@@ -286,7 +286,7 @@ fn of_a_prefix_no_ports_are_told_where_what_a_clause_has_of_it_is_dropped_on_all
 }
 
 #[test]
-fn add_and_remove_know_that_a_list_blocks_on_its_ports_only() {
+fn add_and_remove_respect_ports_of_lists() {
     let net = with_lists(&["ports: [22]"], "");
     const WHERE: &str = "on port 22 only";
     net.home().write("list0.txt", "203.0.113.0/24\n");
@@ -320,7 +320,7 @@ fn ports_of(net: &Net, target: &str) -> Value {
 }
 
 #[test]
-fn a_restart_begins_with_the_ports_of_the_configuration() {
+fn restart_applies_configured_ports() {
     let mut net = with_lists(&["ports: [22]"], "");
     net.end(Signal::SIGKILL);
     net.start(&configuration(&["ports: [22]"], ""));

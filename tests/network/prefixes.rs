@@ -34,7 +34,7 @@ const PREFIXES: &[(&str, [&str; 2], [&str; 2])] = &[
 ];
 
 #[test]
-fn a_prefix_drops_all_that_is_inside_and_nothing_beside() {
+fn prefix_drops_exactly_what_it_contains() {
     let net = Net::with_filterd("");
     for (prefix, inside, beside) in PREFIXES {
         net.filterd(["add", prefix]).succeeds();
@@ -59,7 +59,7 @@ fn many_lengths_hold_at_once() {
 }
 
 #[test]
-fn all_of_ipv4_can_be_blocked_and_let_go() {
+fn all_ipv4_can_be_blocked_and_unblocked() {
     let net = Net::with_filterd("");
     net.filterd(["add", "0.0.0.0/0", "--wide"]).succeeds();
     net.expect_each(["1.1.1.1", ATTACKER, "223.255.255.255"]).dropped();
@@ -69,7 +69,7 @@ fn all_of_ipv4_can_be_blocked_and_let_go() {
 }
 
 #[test]
-fn all_of_ipv6_can_be_blocked_and_let_go() {
+fn all_ipv6_can_be_blocked_and_unblocked() {
     let net = Net::with_filterd("");
     net.filterd(["add", "::/0", "--wide"]).succeeds();
     net.expect("2001:db8:bad::7").dropped();
@@ -79,7 +79,7 @@ fn all_of_ipv6_can_be_blocked_and_let_go() {
 }
 
 #[test]
-fn while_one_of_overlapping_prefixes_is_left_it_holds() {
+fn overlapping_prefixes_hold_until_last_one_leaves() {
     let nested = ["203.0.0.0/16", "203.0.113.0/24", "203.0.113.0/25", "203.0.113.6/31", ATTACKER];
     remove_in_both_orders(&nested, ATTACKER);
 }
@@ -92,7 +92,7 @@ fn the_same_holds_for_overlapping_ipv6_prefixes() {
 }
 
 #[test]
-fn what_a_wider_prefix_still_blocks_is_told_with_the_command_that_unblocks_it() {
+fn wider_block_is_reported_with_unblocking_command() {
     let net = Net::with_filterd("");
     net.filterd(["add", "198.51.100.0/24"]).succeeds();
     for held in ["198.51.100.77", "198.51.100.64/26"] {
@@ -104,7 +104,7 @@ fn what_a_wider_prefix_still_blocks_is_told_with_the_command_that_unblocks_it() 
 }
 
 #[test]
-fn a_prefix_within_that_of_another_list_is_not_said_to_be_unblocked() {
+fn nested_prefix_of_other_list_stays_blocked() {
     let net = Net::with_filterd("block: [203.0.112.0/23]");
     net.filterd(["add", "203.0.113.0/24"]).succeeds();
     net.filterd(["remove", "203.0.113.0/24"]).exits(1).says("203.0.112.0/23 of list `config`").says("reload");
@@ -112,7 +112,7 @@ fn a_prefix_within_that_of_another_list_is_not_said_to_be_unblocked() {
 }
 
 #[test]
-fn a_longer_prefix_inside_a_shorter_one_leaves_no_trace() {
+fn prefix_inside_another_leaves_no_trace() {
     let net = Net::with_filterd("");
     net.filterd(["add", "203.0.113.0/24", "203.0.112.0/23"]).succeeds();
     net.filterd(["remove", "203.0.112.0/23"]).exits(1).says("203.0.113.0/24 of list `manual`");
@@ -123,7 +123,7 @@ fn a_longer_prefix_inside_a_shorter_one_leaves_no_trace() {
 }
 
 #[test]
-fn a_range_blocks_from_its_first_to_its_last_address() {
+fn range_blocks_first_to_last_address() {
     let net = Net::with_filterd("");
     for (range, inside, beside) in [
         ("203.0.113.3-203.0.113.9", ["203.0.113.3", "203.0.113.9"], ["203.0.113.2", "203.0.113.10"]),

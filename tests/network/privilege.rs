@@ -13,7 +13,7 @@ const CAP_BPF: u64 = 1 << 39;
 const KEEPERS: u64 = CAP_BPF | CAP_NET_ADMIN | CAP_PERFMON;
 
 #[test]
-fn the_daemon_has_no_capabilities_and_its_keeper_three() {
+fn daemon_has_no_capabilities_and_broker_three() {
     let net = Net::with_filterd("");
     let daemon = net.daemon().id();
     let keeper = keeper_of(daemon);
@@ -33,7 +33,7 @@ fn the_daemon_has_no_capabilities_and_its_keeper_three() {
 }
 
 #[test]
-fn it_can_be_another_user() {
+fn daemon_can_run_as_another_user() {
     let mut net = Net::new();
     net.readable_by_all();
     net.start_with("block: [203.0.113.7]", &["--user", "nobody"]);
@@ -65,7 +65,7 @@ fn it_can_be_another_user() {
 const AS_IN_THE_UNIT: [&str; 3] = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner"];
 
 #[test]
-fn root_that_may_read_no_more_than_others_finds_what_is_its_daemons() {
+fn restricted_root_finds_files_of_its_daemon() {
     let mut net = Net::new();
     net.readable_by_all();
     net.starts_through(AS_IN_THE_UNIT);
@@ -133,7 +133,7 @@ fn number(process: u32, name: &str) -> u64 {
 }
 
 #[test]
-fn a_link_in_the_state_directory_gives_nothing_away() {
+fn link_in_state_directory_changes_no_foreign_file() {
     let mut net = Net::new();
     net.readable_by_all();
     net.start_with("", &["--user", "nobody"]);
@@ -149,7 +149,7 @@ fn a_link_in_the_state_directory_gives_nothing_away() {
 }
 
 #[test]
-fn who_starts_it_without_being_root_is_told_so() {
+fn start_without_root_is_refused() {
     let net = Net::new();
     let place = net.home().path("of-root");
     fs::create_dir(&place).expect("a home can be written");
@@ -161,7 +161,7 @@ fn who_starts_it_without_being_root_is_told_so() {
 }
 
 #[test]
-fn it_takes_all_the_open_files_that_it_may_and_where_those_are_few_says_so() {
+fn open_file_limit_is_raised_or_reported() {
     let mut net = Net::new();
     net.starts_through(["sh", "-c", r#"ulimit -S -n 20; exec "$0" "$@""#]);
     net.start(&format!("block: [{ATTACKER}]"));

@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 
 /// A disk that has failed is made read-only by the system, and a supervisor starts filterd on it.
 #[test]
-fn what_was_added_live_is_there_after_a_start_on_a_read_only_state_directory_too() {
+fn live_entries_survive_read_only_state_directory() {
     let mut net = Net::new();
     let disk = SmallDisk::of_state(net.home());
     net.start("block: [203.0.113.64/26]");
@@ -32,7 +32,7 @@ fn what_was_added_live_is_there_after_a_start_on_a_read_only_state_directory_too
 
 /// Nothing in the state directory could tell the next start of it.
 #[test]
-fn what_a_read_only_state_directory_did_not_take_is_told_by_the_start_after_a_kill() {
+fn losses_on_read_only_directory_are_reported_later() {
     let mut net = Net::new();
     let disk = SmallDisk::of_state(net.home());
     disk.is_read_only(true);

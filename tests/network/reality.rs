@@ -18,7 +18,7 @@ const BLOCKING: &str = "block: [203.0.113.7]";
 const SOON: Duration = Duration::from_secs(60);
 
 #[test]
-fn what_somebody_takes_off_comes_back_by_itself() {
+fn detached_filter_is_attached_again() {
     let mut net = Net::with_filterd(BLOCKING);
     take_off(&net, "eth0");
     net.expect(ATTACKER).passes().then_within(SOON).dropped();
@@ -27,7 +27,7 @@ fn what_somebody_takes_off_comes_back_by_itself() {
 }
 
 #[test]
-fn who_asks_is_told_what_is_so_now() {
+fn status_shows_the_current_state() {
     for question in [&["test", ATTACKER][..], &["status"]] {
         let net = Net::with_filterd(BLOCKING);
         take_off(&net, "eth0");
@@ -37,7 +37,7 @@ fn who_asks_is_told_what_is_so_now() {
 }
 
 #[test]
-fn what_is_taken_off_again_and_again_is_told_with_the_remedy() {
+fn repeated_detaching_is_reported_with_remedy() {
     let net = Net::with_filterd(BLOCKING);
     for _ in 0..3 {
         take_off(&net, "eth0");
@@ -54,7 +54,7 @@ fn what_is_taken_off_again_and_again_is_told_with_the_remedy() {
 }
 
 #[test]
-fn a_link_that_was_given_another_program_gets_its_own_again() {
+fn replaced_program_of_link_is_restored() {
     let mut net = Net::with_filterd(BLOCKING);
     let ours = net.attached("eth0").expect("attached")["prog"]["id"].clone();
     let foreign = ForeignProgram::take_link(&net.home().pins().join("links/eth0"));
@@ -66,7 +66,7 @@ fn a_link_that_was_given_another_program_gets_its_own_again() {
 }
 
 #[test]
-fn what_is_foreign_is_named_and_left() {
+fn foreign_programs_are_named_and_kept() {
     let net = Net::with_filterd(BLOCKING);
     net.daemon().signal(Signal::SIGSTOP);
     take_off(&net, "eth0");
@@ -83,7 +83,7 @@ fn what_is_foreign_is_named_and_left() {
 }
 
 #[test]
-fn a_killed_keeper_ends_its_daemon_and_the_filter_goes_on() {
+fn killed_broker_ends_daemon_and_filter_stays() {
     let mut net = Net::with_filterd(BLOCKING);
     let before = net.attached("eth0").expect("attached");
     net.filterd(["add", BYSTANDER]).succeeds();
@@ -101,7 +101,7 @@ fn a_killed_keeper_ends_its_daemon_and_the_filter_goes_on() {
 }
 
 #[test]
-fn pins_that_somebody_removes_are_put_back_and_the_filter_outlives_its_daemon() {
+fn removed_pins_are_restored_and_outlive_daemon() {
     let mut net = Net::with_filterd(BLOCKING);
     net.expect(ATTACKER).dropped();
     let dropped = net.counted("ipv4_address");
@@ -120,7 +120,7 @@ fn pins_that_somebody_removes_are_put_back_and_the_filter_outlives_its_daemon() 
 }
 
 #[test]
-fn pins_that_cannot_be_put_back_are_told() {
+fn pins_that_cannot_be_restored_are_reported() {
     let net = Net::with_filterd(BLOCKING);
     let pins = net.home().pins();
     net.daemon().signal(Signal::SIGSTOP);
@@ -136,7 +136,7 @@ fn pins_that_cannot_be_put_back_are_told() {
 
 /// A program is loaded over what is pinned.
 #[test]
-fn changes_go_on_after_somebody_has_removed_the_pins_of_tables() {
+fn changes_work_after_table_pins_are_removed() {
     let net = Net::with_filterd(BLOCKING);
     let tables = fs::read_dir(net.home().pins().join("tables")).expect("they are ours");
     tables.flatten().for_each(|table| fs::remove_file(table.path()).expect("it is ours"));
@@ -145,7 +145,7 @@ fn changes_go_on_after_somebody_has_removed_the_pins_of_tables() {
 }
 
 #[test]
-fn one_whose_name_another_takes_stays_filtered_and_so_is_the_other() {
+fn renamed_interface_and_its_successor_stay_filtered() {
     let mut net = Net::with_links(3);
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     // The host's eth1 becomes lan0, and its eth2 becomes eth1.
@@ -170,7 +170,7 @@ fn one_whose_name_another_takes_stays_filtered_and_so_is_the_other() {
 }
 
 #[test]
-fn two_that_exchange_their_names_are_both_filtered_all_the_time() {
+fn interfaces_that_swap_names_stay_filtered() {
     let mut net = Net::with_links(3);
     net.start("interfaces: [eth1, eth2]\nblock: [203.0.113.7]");
     net.forget_log();
@@ -193,7 +193,7 @@ fn two_that_exchange_their_names_are_both_filtered_all_the_time() {
 }
 
 #[test]
-fn a_dead_daemon_whose_filter_drops_on_is_told_by_every_verb() {
+fn every_command_reports_filter_of_dead_daemon() {
     let mut net = Net::with_filterd(BLOCKING);
     net.end(Signal::SIGKILL);
     net.expect(ATTACKER).dropped();
@@ -209,7 +209,7 @@ fn a_dead_daemon_whose_filter_drops_on_is_told_by_every_verb() {
 }
 
 #[test]
-fn a_daemon_whose_socket_was_removed_is_not_said_to_be_dead() {
+fn daemon_without_socket_is_not_reported_dead() {
     let net = Net::with_filterd(BLOCKING);
     std::fs::remove_file(net.home().socket()).expect("it listens there");
     for verb in [&["status"][..], &["add", BYSTANDER], &["ping"]] {
@@ -223,7 +223,7 @@ fn a_daemon_whose_socket_was_removed_is_not_said_to_be_dead() {
 }
 
 #[test]
-fn an_emptied_judge_slot_is_filled_and_told() {
+fn emptied_judge_slot_is_filled_and_reported() {
     let mut net = Net::with_filterd(BLOCKING);
     let slot = net.home().pins().join("next");
     let empty = |net: &Net| bpftool(net, &["map", "delete", "pinned"], &slot, &["key", "0", "0", "0", "0"]);
@@ -247,7 +247,7 @@ fn an_emptied_judge_slot_is_filled_and_told() {
 }
 
 #[test]
-fn a_replaced_pin_is_put_back_and_told() {
+fn replaced_pin_is_restored_and_reported() {
     let net = Net::with_filterd(BLOCKING);
     let counters = net.home().pins().join("counters");
     let its_id = || map_id(&net, &counters);
@@ -261,7 +261,7 @@ fn a_replaced_pin_is_put_back_and_told() {
 }
 
 #[test]
-fn a_changed_table_is_made_anew_and_told() {
+fn changed_table_is_rebuilt_and_reported() {
     let net = Net::with_filterd("block: [198.51.100.0/24, 203.0.113.0/24]\nallow: [203.0.113.7]");
     net.expect(ATTACKER).passes();
     let tables = fs::read_dir(net.home().pins().join("tables")).expect("they are ours");

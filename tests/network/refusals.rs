@@ -4,7 +4,7 @@
 use harness::{ATTACKER, BYSTANDER, Net, Random, Refusal, keeper_of};
 
 #[test]
-fn a_table_that_cannot_grow_keeps_what_it_has_and_says_so() {
+fn table_that_cannot_grow_keeps_its_entries() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
     let many: String = (0..8000).map(|host: u32| format!("10.0.{}.{}\n", host >> 8, host & 255)).collect();
@@ -26,7 +26,7 @@ fn a_table_that_cannot_grow_keeps_what_it_has_and_says_so() {
 }
 
 #[test]
-fn without_grace_periods_crowded_tables_are_built_anew() {
+fn without_grace_periods_full_tables_are_rebuilt() {
     let mut net = Net::with_filterd("");
     let refusal = Refusal::of(net.daemon().id(), "membarrier:error=EINVAL");
     let addresses = Random(11).addresses(89_000);

@@ -43,7 +43,7 @@ fn a_list_file_is_read_again() {
 }
 
 #[test]
-fn what_was_added_live_outlives_a_reload() {
+fn live_entries_survive_a_reload() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.filterd(["add", BYSTANDER]).succeeds();
     net.configure("block: []");
@@ -53,7 +53,7 @@ fn what_was_added_live_outlives_a_reload() {
 }
 
 #[test]
-fn a_target_of_config_and_command_line_leaves_when_both_let_go() {
+fn target_of_configuration_and_command_needs_both_removed() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.filterd(["add", ATTACKER]).succeeds();
     net.configure("block: []");
@@ -64,7 +64,7 @@ fn a_target_of_config_and_command_line_leaves_when_both_let_go() {
 }
 
 #[test]
-fn the_command_line_lets_go_first_and_the_config_still_holds() {
+fn configuration_still_blocks_after_command_remove() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.filterd(["add", ATTACKER]).succeeds();
     let told = net.filterd(["remove", ATTACKER, "--json"]).exits(1).json();
@@ -100,7 +100,7 @@ fn a_list_that_disappeared_keeps_what_it_had() {
 }
 
 #[test]
-fn a_list_taken_out_of_the_config_lets_go() {
+fn list_removed_from_configuration_unblocks() {
     let mut net = Net::new();
     net.file("drop.txt", "203.0.113.7\n");
     net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
@@ -128,7 +128,7 @@ fn counters_survive_a_reload() {
 }
 
 #[test]
-fn nobody_slips_through_while_other_targets_take_over() {
+fn replaced_targets_leave_no_gap() {
     let mut net = Net::new();
     let mut random = Random(5);
     net.file("narrow.txt", &format!("{NARROW}{}", crowd(&mut random)));
@@ -139,7 +139,7 @@ fn nobody_slips_through_while_other_targets_take_over() {
 }
 
 #[test]
-fn nobody_slips_through_while_a_target_moves_to_another_list() {
+fn target_moving_between_lists_stays_blocked() {
     let mut net = Net::new();
     net.file("drop.txt", NARROW);
     let configs =
@@ -175,7 +175,7 @@ fn while_reloading_between(configs: &[impl AsRef<str> + Sync; 2], net: &Net) {
 }
 
 #[test]
-fn what_a_list_no_longer_needs_is_given_back() {
+fn unneeded_table_memory_is_released() {
     let net = Net::new();
     let many: String = (0..60_000).map(|host: u32| format!("11.0.{}.{}\n", host >> 8, host & 255)).collect();
     net.file("list.txt", &many);

@@ -21,7 +21,7 @@ lists:
 ";
 
 #[test]
-fn whatever_test_says_would_unblock_a_target_unblocks_it() {
+fn remedies_of_test_unblock_every_target() {
     let (mut net, mut random) = (Net::new(), Random(17));
     FILES.iter().for_each(|file| _ = net.file(file, "192.0.2.1\n"));
     net.start(LISTS);

@@ -38,7 +38,7 @@ fn a_renamed_list_is_dropped_all_the_time() {
 }
 
 #[test]
-fn a_list_renamed_and_edited_in_one_reload_is_as_its_file_says() {
+fn renamed_and_edited_list_matches_its_file() {
     let net = with_drop();
     net.file("drop.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
     becomes(&net, SPAMHAUS);
@@ -48,7 +48,7 @@ fn a_list_renamed_and_edited_in_one_reload_is_as_its_file_says() {
 
 /// A list is told by which goes on as which, whatever each is called.
 #[test]
-fn what_changes_of_a_renamed_list_is_told_of_it_and_nothing_else() {
+fn renamed_list_reports_only_its_own_changes() {
     let mut net = Net::new();
     net.file("one.txt", ATTACKER);
     net.file("two.txt", BYSTANDER);
@@ -102,7 +102,7 @@ fn lists_that_swap_their_names_stay_blocked() {
 }
 
 #[test]
-fn a_list_that_moves_to_another_path_is_what_stands_there() {
+fn list_moved_to_another_path_matches_it() {
     let net = with_drop();
     net.file("new.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
     becomes(&net, "lists: [{name: drop, path: $HOME/new.txt}]");
@@ -114,7 +114,7 @@ fn a_list_that_moves_to_another_path_is_what_stands_there() {
 }
 
 #[test]
-fn a_list_that_moves_to_a_file_of_another_list_is_what_stands_there() {
+fn list_moved_to_another_lists_file_matches_it() {
     let mut net = Net::new();
     net.file("one.txt", &format!("{ATTACKER}\n"));
     net.file("two.txt", &format!("{BYSTANDER}\n"));
@@ -127,7 +127,7 @@ fn a_list_that_moves_to_a_file_of_another_list_is_what_stands_there() {
 }
 
 #[test]
-fn a_second_list_of_the_same_file_holds_it_too() {
+fn two_lists_can_share_a_file() {
     let net = with_drop();
     becomes(&net, "lists: [{name: drop, path: $HOME/drop.txt}, {name: again, path: $HOME/drop.txt}]");
     assert_eq!(targets_of(&net, "again"), 2);
@@ -136,7 +136,7 @@ fn a_second_list_of_the_same_file_holds_it_too() {
 }
 
 #[test]
-fn a_list_renamed_while_its_file_is_missing_keeps_what_it_had() {
+fn renamed_list_without_file_keeps_entries() {
     let net = with_drop();
     fs::remove_file(net.home().path("drop.txt")).expect("it was there");
     net.configure(SPAMHAUS);
@@ -149,7 +149,7 @@ fn a_list_renamed_while_its_file_is_missing_keeps_what_it_had() {
 }
 
 #[test]
-fn an_emptied_list_lets_go_and_a_filled_one_blocks_again() {
+fn emptied_list_unblocks_and_refilled_list_blocks() {
     let net = with_drop();
     net.file("drop.txt", "# nobody\n");
     net.filterd(["reload", "--accept", "drop"]).succeeds();
@@ -161,7 +161,7 @@ fn an_emptied_list_lets_go_and_a_filled_one_blocks_again() {
 }
 
 #[test]
-fn a_list_taken_out_and_put_back_blocks_again() {
+fn removed_list_blocks_again_when_restored() {
     let net = with_drop();
     becomes(&net, "lists: []");
     net.expect_each([ATTACKER, ATTACKER6]).passes();
@@ -174,7 +174,7 @@ fn a_list_taken_out_and_put_back_blocks_again() {
 }
 
 #[test]
-fn the_name_of_a_dropped_list_may_be_taken_live_and_then_is() {
+fn name_of_removed_list_can_become_live() {
     let net = with_drop();
     becomes(&net, "lists: []");
     net.filterd(["add", BYSTANDER, "--list", "drop"]).succeeds();
@@ -190,7 +190,7 @@ fn the_name_of_a_dropped_list_may_be_taken_live_and_then_is() {
 }
 
 #[test]
-fn a_list_renamed_to_a_name_that_live_entries_hold_is_refused_and_stays() {
+fn rename_to_live_name_is_refused() {
     let net = with_drop();
     net.filterd(["add", BYSTANDER, "--list", "spamhaus"]).succeeds();
     net.configure(&format!("enforce: false\n{SPAMHAUS}"));
@@ -201,7 +201,7 @@ fn a_list_renamed_to_a_name_that_live_entries_hold_is_refused_and_stays() {
 
 /// What goes stands under the list that goes, and of the other it is said what it is called now: in words and in JSON.
 #[test]
-fn a_list_that_takes_the_name_of_one_that_goes_is_told_apart_from_it() {
+fn list_taking_a_removed_name_is_reported_separately() {
     let mut net = Net::new();
     net.file("one.txt", &format!("{ATTACKER}\n"));
     net.file("two.txt", &format!("{BYSTANDER}\n"));

@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 const SOON: Duration = Duration::from_secs(30);
 
 #[test]
-fn a_device_made_again_with_the_same_number_is_filtered_again() {
+fn recreated_device_with_same_index_is_filtered() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     let index = index_of(&net, "eth1");
@@ -23,7 +23,7 @@ fn a_device_made_again_with_the_same_number_is_filtered_again() {
 }
 
 #[test]
-fn the_only_device_made_again_drops_on_the_wire() {
+fn recreated_only_device_drops_packets() {
     let mut net = Net::new();
     net.start("block: [203.0.113.7]");
     let (index, peer) = (index_of(&net, "eth0"), net.peer().name().to_owned());

@@ -6,7 +6,7 @@ use harness::home::binary;
 use harness::{ATTACKER, Daemon, Home, Net};
 
 #[test]
-fn two_in_different_namespaces_know_nothing_of_each_other() {
+fn filterds_in_different_namespaces_are_independent() {
     let left = Net::with_filterd("");
     let mut right = Net::with_filterd("");
     left.filterd(["add", ATTACKER]).succeeds();
@@ -22,7 +22,7 @@ fn two_in_different_namespaces_know_nothing_of_each_other() {
 }
 
 #[test]
-fn a_second_one_on_the_same_interface_is_refused_and_the_first_stays() {
+fn second_filterd_on_interface_is_refused() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     let there = net.attached("eth0").expect("the first one is there");
     let name = there["prog"]["name"].as_str().expect("programs have names").to_owned();
@@ -35,7 +35,7 @@ fn a_second_one_on_the_same_interface_is_refused_and_the_first_stays() {
 
 /// What came after it, a filterd may not ask for its name; it is known by its pins.
 #[test]
-fn a_reload_that_names_the_interface_of_another_filterd_says_whose_it_is() {
+fn reload_reports_owner_of_occupied_interface() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0]");
     let other = Home::new();

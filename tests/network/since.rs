@@ -24,7 +24,7 @@ fn into_the_next_second(net: &Net, than: u64) {
 }
 
 #[test]
-fn what_a_file_names_has_its_own_since_through_reloads_and_as_far_as_its_copy_tells_after_a_restart() {
+fn file_entries_keep_since_times_through_reloads() {
     let mut net = Net::new();
     net.file("drop.txt", "203.0.113.7\n");
     net.start(CONFIG);
@@ -50,7 +50,7 @@ fn what_a_file_names_has_its_own_since_through_reloads_and_as_far_as_its_copy_te
 }
 
 #[test]
-fn a_list_that_blocks_on_some_ports_from_now_on_knows_since_when_it_names_its_entries() {
+fn list_with_new_ports_keeps_since_times() {
     let mut net = Net::new();
     net.file("drop.txt", "203.0.113.7\n");
     net.start(CONFIG);

@@ -11,7 +11,7 @@ use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, HOST, HOST6, Net};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
-fn datagrams_of_a_blocked_peer_do_not_reach_the_server() {
+fn datagrams_of_blocked_peer_are_dropped() {
     for (host, attacker, bystander) in [(HOST, ATTACKER, BYSTANDER), (HOST6, ATTACKER6, BYSTANDER6)] {
         let net = Net::with_filterd("");
         let server = net.host().inside(|| UdpSocket::bind(at(host, 5300)).expect("a free port"));

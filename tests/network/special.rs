@@ -10,7 +10,7 @@ const FEED: &str = "lists: [{name: feed, path: $HOME/feed.txt}]";
 const MEANT: &str = "lists: [{name: feed, path: $HOME/feed.txt, include_special: true}]";
 
 #[test]
-fn a_feed_that_names_private_ranges_cuts_nobody_off() {
+fn feed_with_private_ranges_blocks_none_of_them() {
     let mut net = Net::new();
     net.home().write(
         "feed.txt",
@@ -24,7 +24,7 @@ fn a_feed_that_names_private_ranges_cuts_nobody_off() {
 }
 
 #[test]
-fn what_contains_them_is_blocked_around_them() {
+fn prefix_is_blocked_around_special_ranges() {
     let mut net = Net::new();
     net.home().write("feed.txt", "0.0.0.0/0\n::/0\n");
     net.start("lists: [{name: feed, path: $HOME/feed.txt, include_wide: true}]");
@@ -33,7 +33,7 @@ fn what_contains_them_is_blocked_around_them() {
 }
 
 #[test]
-fn whoever_means_them_says_so_and_may_take_it_back() {
+fn special_ranges_can_be_enabled_and_disabled() {
     let mut net = Net::new();
     net.home().write("feed.txt", "10.0.0.0/8\n192.168.7.7\n100.64.9.9\n169.254.1.1\nfd00::/64\n");
     net.start(FEED);
@@ -47,7 +47,7 @@ fn whoever_means_them_says_so_and_may_take_it_back() {
 }
 
 #[test]
-fn what_the_operator_writes_and_adds_is_always_meant() {
+fn special_ranges_from_the_operator_are_accepted() {
     let net = Net::with_filterd("block: [10.1.2.3]");
     net.filterd(["add", "192.168.7.7", "fd00::7"]).succeeds();
     net.expect_each(["10.1.2.3", "192.168.7.7", "fd00::7"]).dropped();
@@ -55,7 +55,7 @@ fn what_the_operator_writes_and_adds_is_always_meant() {
 
 /// A file that nobody has touched is read again where the configuration reads it otherwise.
 #[test]
-fn what_is_said_of_lines_that_were_not_understood_follows_the_configuration() {
+fn reports_about_lines_follow_the_configuration() {
     const TAKEN: &str = "lists: [{name: feed, path: $HOME/feed.txt, include_wide: true}]";
     let told = "1 line was not understood";
     let mut net = Net::new();
@@ -77,7 +77,7 @@ fn what_is_said_of_lines_that_were_not_understood_follows_the_configuration() {
 
 /// What was left out is told beside what was not understood, whether that is much or little, and also of what is held back.
 #[test]
-fn special_ranges_that_were_left_out_are_told_of_a_list_that_is_not_believed_too() {
+fn omitted_special_ranges_are_reported_when_held_back() {
     let net = Net::with_filterd("");
     let told = "special ranges in 2 targets, left out";
     net.file("feed.txt", "203.0.113.7\n10.0.0.0/8\nrubbish\nrubbish\n127.0.0.1\n");

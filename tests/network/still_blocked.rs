@@ -4,7 +4,7 @@ use harness::{ATTACKER, ATTACKER6, Net};
 use serde_json::json;
 
 #[test]
-fn a_prefix_inside_a_wider_one_of_another_list_is_still_blocked() {
+fn prefix_inside_wider_list_entry_stays_blocked() {
     let net = Net::with_filterd("block: [203.0.112.0/23, \"2001:db8:b00::/40\"]");
     for (prefix, wider, inside) in [
         ("203.0.113.0/24", "203.0.112.0/23", ATTACKER),
@@ -18,7 +18,7 @@ fn a_prefix_inside_a_wider_one_of_another_list_is_still_blocked() {
 }
 
 #[test]
-fn an_address_inside_a_prefix_of_another_list_is_still_blocked() {
+fn address_inside_prefix_of_list_stays_blocked() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER]).succeeds();
     let held = json!({"target": ATTACKER, "lists": ["config"], "by": [{"target": "203.0.113.0/24"}]});
@@ -27,7 +27,7 @@ fn an_address_inside_a_prefix_of_another_list_is_still_blocked() {
 }
 
 #[test]
-fn what_a_wider_live_entry_holds_is_still_blocked_until_that_is_removed() {
+fn wider_live_entry_blocks_until_removed() {
     let net = Net::with_filterd("");
     net.filterd(["add", "203.0.112.0/23", "--list", "ssh"]).succeeds();
     net.filterd(["add", "203.0.113.0/24"]).succeeds();
@@ -38,7 +38,7 @@ fn what_a_wider_live_entry_holds_is_still_blocked_until_that_is_removed() {
 }
 
 #[test]
-fn what_stays_blocked_within_a_removed_prefix_is_told_with_the_command_that_removes_it() {
+fn entries_within_removed_prefix_are_reported_with_command() {
     let net = Net::with_filterd("block: [203.0.113.128/25]");
     net.filterd(["add", "203.0.113.0/24", ATTACKER]).succeeds();
     net.filterd(["remove", "203.0.113.0/24", "-q"]).exits(1);
@@ -51,7 +51,7 @@ fn what_stays_blocked_within_a_removed_prefix_is_told_with_the_command_that_remo
 }
 
 #[test]
-fn what_nothing_else_holds_is_unblocked() {
+fn target_without_other_list_is_unblocked() {
     let net = Net::with_filterd("block: [198.18.0.0/16]");
     net.filterd(["add", "203.0.113.0/24", ATTACKER6]).succeeds();
     net.filterd(["remove", "203.0.113.0/24", ATTACKER6]).exits(0);

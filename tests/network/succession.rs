@@ -5,7 +5,7 @@ use harness::{ATTACKER, BYSTANDER, Net};
 const TIMES: usize = 30;
 
 #[test]
-fn one_that_is_attached_to_nothing_can_be_taken_over_every_time() {
+fn unattached_daemon_can_always_be_taken_over() {
     let mut net = Net::new();
     net.start("interfaces: [eth9]\nblock: [203.0.113.7]");
     for _ in 0..TIMES {
@@ -17,7 +17,7 @@ fn one_that_is_attached_to_nothing_can_be_taken_over_every_time() {
 }
 
 #[test]
-fn one_that_is_stopped_can_be_followed_at_once_every_time() {
+fn stopped_daemon_can_always_be_followed() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     for _ in 0..TIMES {
         net.stop_and_start_at_once("block: [203.0.113.7]");
@@ -27,7 +27,7 @@ fn one_that_is_stopped_can_be_followed_at_once_every_time() {
 }
 
 #[test]
-fn one_that_keeps_its_filter_can_be_followed_at_once_every_time() {
+fn daemon_keeping_its_filter_can_be_followed() {
     let keeping = "block: [203.0.113.7]\non_exit: keep";
     let mut net = Net::with_filterd(keeping);
     for _ in 0..TIMES {
@@ -37,7 +37,7 @@ fn one_that_keeps_its_filter_can_be_followed_at_once_every_time() {
 }
 
 #[test]
-fn when_it_has_ended_its_filter_is_off_every_interface() {
+fn ended_daemon_leaves_no_filter_attached() {
     let links = 8;
     let mut net = Net::with_links(links);
     let names: Vec<_> = (0..links).map(|link| format!("eth{link}")).collect();

@@ -23,7 +23,7 @@ const IN_GROUP: &str = r#"mount --bind "$0" /sys/fs/cgroup && exec "$@""#;
 const IN_MOUNTS: &str = r#"mount -t bpf bpf /sys/fs/bpf && exec "$@""#;
 
 #[test]
-fn what_is_wrong_with_the_newcomer_leaves_the_old_one_filtering_and_serving() {
+fn faulty_newcomer_leaves_old_daemon_serving() {
     let net = Net::with_filterd(BLOCKING);
     let elsewhere = net.home().path("elsewhere").display().to_string();
     let unreadable = "interfaces: [eth0]\nlists: [{name: drop, path: $HOME/nothing.txt}]";
@@ -53,7 +53,7 @@ fn what_is_wrong_with_the_newcomer_leaves_the_old_one_filtering_and_serving() {
 
 /// As under `ip netns exec`, where each has a BPF file system of its own: no flag says which.
 #[test]
-fn one_that_sees_another_file_system_at_the_same_path_is_told_how_to_come_to_the_right_one() {
+fn other_bpf_file_system_is_reported_with_remedy() {
     let mut net = Net::with_filterd(BLOCKING);
     net.starts_through(["unshare", "--mount", "--", "sh", "-c", IN_MOUNTS, "sh"]);
     let told = net.failing_succession(BLOCKING, &[]).exits(3);
@@ -64,7 +64,7 @@ fn one_that_sees_another_file_system_at_the_same_path_is_told_how_to_come_to_the
 }
 
 #[test]
-fn a_machine_without_room_for_two_keeps_the_old_one() {
+fn take_over_without_memory_keeps_old_daemon() {
     let mut net = Net::with_filterd(BLOCKING);
     // To the newcomer its home is where the kernel says how much a group of processes may have.
     net.file("memory.current", "3000000\n");
@@ -87,7 +87,7 @@ fn a_machine_without_room_for_two_keeps_the_old_one() {
 }
 
 #[test]
-fn an_interface_that_the_old_one_waits_for_the_new_one_waits_for_too() {
+fn take_over_keeps_waiting_for_absent_interface() {
     let mut net = Net::with_filterd(BLOCKING);
     let both = "interfaces: [eth0, usb0]\nblock: [203.0.113.7]";
     net.failing_succession(both, &[]).exits(3).complains("`filterd reload`, with `--accept usb0`");
@@ -99,7 +99,7 @@ fn an_interface_that_the_old_one_waits_for_the_new_one_waits_for_too() {
 }
 
 #[test]
-fn what_is_added_before_and_while_it_happens_is_there_afterwards() {
+fn entries_added_during_take_over_survive() {
     let mut net = Net::with_filterd(BLOCKING);
     net.filterd(["add", BYSTANDER, "--ttl", "1h", "--list", "ssh", "--note", "too many tries"]).succeeds();
     let before = net.filterd(["list", "--list", "ssh", "--json"]).succeeds().output;
@@ -136,7 +136,7 @@ fn what_is_added_before_and_while_it_happens_is_there_afterwards() {
 
 /// Both read the same file, and each has its copy to write, at whatever moment of the other's.
 #[test]
-fn whatever_is_reloaded_while_it_happens_there_is_a_copy_of_what_is_in_force() {
+fn reload_during_take_over_leaves_a_copy() {
     let mut net = Net::with_filterd(BLOCKING);
     for turn in 0..12_u32 {
         let config = format!("block: [203.0.113.7, 198.18.0.{turn}]");
@@ -152,7 +152,7 @@ fn whatever_is_reloaded_while_it_happens_there_is_a_copy_of_what_is_in_force() {
 
 /// The one that runs is edited and reloaded, and answers, when the newcomer has read the file already.
 #[test]
-fn what_is_reloaded_while_it_happens_is_in_force_afterwards() {
+fn reload_during_take_over_stays_in_force() {
     let mut net = Net::with_filterd(BLOCKING);
     for turn in 0..8_u32 {
         let (before, edited) = (
@@ -179,7 +179,7 @@ fn what_is_reloaded_while_it_happens_is_in_force_afterwards() {
 
 /// Nobody has waited for the disk before.
 #[test]
-fn what_was_added_just_before_without_waiting_for_the_disk_is_handed_over() {
+fn unsynced_entries_are_handed_over() {
     let config = "durable: false";
     let mut net = Net::with_filterd(config);
     let targets: Vec<_> = (0..2000).map(|n| format!("198.18.{}.{}", n / 250, n % 250 + 1)).collect();
@@ -195,7 +195,7 @@ fn what_was_added_just_before_without_waiting_for_the_disk_is_handed_over() {
 }
 
 #[test]
-fn one_that_is_stopped_is_told_with_what_lets_it_go_on_and_nothing_has_changed() {
+fn stopped_daemon_is_reported_with_resume_command() {
     let net = Net::with_filterd(BLOCKING);
     net.daemon().signal(Signal::SIGSTOP);
     let reply =
@@ -208,7 +208,7 @@ fn one_that_is_stopped_is_told_with_what_lets_it_go_on_and_nothing_has_changed()
 
 /// The first filterd that was given to others knows no handing over: it is asked to end, as it was by its like.
 #[test]
-fn one_of_before_that_knows_only_how_to_end_is_asked_to() {
+fn old_daemon_without_handover_is_asked_to_end() {
     let net = Net::new();
     let socket = net.home().socket();
     let lock = File::create(format!("{}.lock", socket.display())).expect("a home can be written");
@@ -242,7 +242,7 @@ fn one_of_before_that_knows_only_how_to_end_is_asked_to() {
 }
 
 #[test]
-fn who_comes_second_is_told_that_another_one_was_faster() {
+fn slower_newcomer_is_told_about_the_faster() {
     let net = Net::with_filterd(BLOCKING);
     let place = net.home().pins().join("successor");
     DirBuilder::new().mode(0o700).create(&place).expect("root may");
@@ -255,7 +255,7 @@ fn who_comes_second_is_told_that_another_one_was_faster() {
 }
 
 #[test]
-fn of_two_newcomers_at_once_one_has_the_place_and_the_other_is_told() {
+fn one_of_two_newcomers_takes_over() {
     let mut net = Net::with_filterd(BLOCKING);
     net.filterd(["add", BYSTANDER]).succeeds();
     let other = net.succeed_by_either_of_two(BLOCKING);
@@ -286,7 +286,7 @@ const CALLS: [&str; 4] = ["connect", "fdatasync", "sendmsg", "sendto"];
 /// However many of a call there are, it dies at each of them in turn: before it asks, before it has published, before it has
 /// attached, before its last word. Which of them is which is nobody's to know.
 #[test]
-fn a_newcomer_that_dies_is_as_if_it_had_never_been() {
+fn newcomer_that_dies_changes_nothing() {
     let both = "block: [203.0.113.7, 198.51.100.7]";
     let mut net = Net::with_filterd(BLOCKING);
     for call in CALLS {
@@ -316,7 +316,7 @@ fn a_newcomer_that_dies_is_as_if_it_had_never_been() {
 }
 
 #[test]
-fn a_newcomer_that_hangs_is_given_up_and_comes_too_late() {
+fn newcomer_that_hangs_is_abandoned() {
     let both = "block: [203.0.113.7, 198.51.100.7]";
     let mut net = Net::with_filterd(BLOCKING);
     // Its journal is being opened while everybody waits; the old one goes on after five seconds, and this one later.
@@ -331,7 +331,7 @@ fn a_newcomer_that_hangs_is_given_up_and_comes_too_late() {
 
 /// As with a forgotten `nsenter`: what is called alike there is another interface, and what that host needs is another thing.
 #[test]
-fn in_another_network_namespace_nothing_of_a_filterd_that_runs_or_was_killed_is_taken() {
+fn other_network_namespace_takes_over_nothing() {
     let mut net = Net::with_filterd(BLOCKING);
     let elsewhere = |net: &Net, arguments: &[&str]| {
         let mut command = net.peer().command("timeout");

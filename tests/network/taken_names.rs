@@ -9,7 +9,7 @@ const OWN: &str = "192.0.2.77";
 const TAKEN: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
 
 #[test]
-fn after_the_advised_flush_and_a_restart_what_was_added_without_a_list_is_still_blocked() {
+fn default_list_survives_advised_flush_and_restart() {
     let mut net = with_entries_of_drop();
     net.configure(TAKEN);
     net.filterd(["reload"]).exits(3).complains("filterd flush --list drop");
@@ -82,7 +82,7 @@ fn start_without_a_copy_refuses_a_taken_name() {
 
 /// The configuration was in force; then the journal lost that its name had been given up.
 #[test]
-fn what_was_removed_from_a_list_that_had_to_make_way_stays_removed() {
+fn entries_removed_before_name_conflict_stay_removed() {
     let mut net = with_entries_of_drop();
     net.stop();
     let journal = net.home().path("state/live.redb");
@@ -107,7 +107,7 @@ fn what_was_removed_from_a_list_that_had_to_make_way_stays_removed() {
 }
 
 #[test]
-fn a_flush_of_everything_survives_a_restart_under_any_names() {
+fn complete_flush_survives_restart_under_any_names() {
     let mut net = with_entries_of_drop();
     net.end(Signal::SIGKILL);
     net.start(TAKEN);

@@ -132,7 +132,7 @@ fn until(is_so: impl Fn() -> bool, why: impl Fn() -> String) {
 }
 
 #[test]
-fn what_is_dropped_is_seen_and_keys_pause_block_and_unblock() {
+fn top_shows_drops_and_keys_change_blocking() {
     let mut net = Net::new();
     net.start("block: [203.0.113.7]");
     let mut screen = Screen::of(&net);
@@ -172,7 +172,7 @@ fn what_is_dropped_is_seen_and_keys_pause_block_and_unblock() {
 }
 
 #[test]
-fn whoever_sends_most_of_what_is_dropped_is_shown_and_chosen_to_be_unblocked() {
+fn top_source_can_be_selected_and_unblocked() {
     const LOUD: &str = "198.18.7.9";
     let mut net = Net::new();
     net.start("block: [203.0.113.0/24]");
@@ -232,7 +232,7 @@ fn whoever_sends_most_of_what_is_dropped_is_shown_and_chosen_to_be_unblocked() {
 }
 
 #[test]
-fn lists_stand_as_a_key_says_and_a_large_screen_shows_sources_and_reasons_beside_them() {
+fn top_sorts_lists_and_shows_more_when_large() {
     let mut net = Net::new();
     net.file("a.txt", "198.18.0.1\n198.18.0.2\n");
     net.file("b.txt", "203.0.113.7\n");
@@ -267,7 +267,7 @@ fn lists_stand_as_a_key_says_and_a_large_screen_shows_sources_and_reasons_beside
 }
 
 #[test]
-fn a_daemon_that_ends_or_is_silent_is_told_and_keeps_nobody_from_leaving() {
+fn top_reports_silent_daemon_and_can_quit() {
     let mut net = Net::new();
     net.start("");
     let mut screen = Screen::of(&net);
@@ -295,7 +295,7 @@ fn the_terminal_is_given_back_after_sigterm_too() {
 
 /// A dropped SSH session: whoever goes on without a terminal would do so for ever.
 #[test]
-fn it_ends_with_its_terminal() {
+fn top_ends_with_its_terminal() {
     let mut net = Net::new();
     net.start("");
     let screen = Screen::of(&net);
@@ -305,7 +305,7 @@ fn it_ends_with_its_terminal() {
 }
 
 #[test]
-fn without_a_terminal_one_picture_is_to_be_had() {
+fn top_without_terminal_prints_one_picture() {
     let mut net = Net::new();
     net.start("block: [203.0.113.7]");
     net.filterd(["top"]).exits(2).complains("--once");

@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_secs(30);
 const NO_MEMORY: &str = "bpf:error=ENOMEM";
 
 #[test]
-fn a_reload_that_fails_does_not_switch_the_filter_off() {
+fn failed_reload_keeps_filter_attached() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.file("large.txt", &many());
     net.configure("enforce: false\nblock: [203.0.113.7]\nlists: [{name: large, path: $HOME/large.txt}]");
@@ -29,7 +29,7 @@ fn a_reload_that_fails_does_not_switch_the_filter_off() {
 }
 
 #[test]
-fn a_reload_that_failed_works_when_the_kernel_is_well_again() {
+fn failed_reload_works_once_kernel_recovers() {
     let net = Net::with_filterd("enforce: false\nblock: [203.0.113.7]");
     net.file("large.txt", &many());
     net.configure("block: [203.0.113.7]\nlists: [{name: large, path: $HOME/large.txt}]");
@@ -45,7 +45,7 @@ fn a_reload_that_failed_works_when_the_kernel_is_well_again() {
 }
 
 #[test]
-fn a_setting_that_is_refused_alone_stays_as_it_was() {
+fn refused_setting_stays_unchanged() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.configure("enforce: false\nblock: [203.0.113.7]");
     let refusal = Refusal::of(keeper_of(net.daemon().id()), NO_MEMORY);
@@ -60,7 +60,7 @@ fn a_setting_that_is_refused_alone_stays_as_it_was() {
 }
 
 #[test]
-fn what_is_removed_or_ends_while_a_setting_is_refused_passes() {
+fn removals_work_while_setting_is_refused() {
     let net = Net::with_filterd("block: [192.0.2.77]");
     net.filterd(["add", ATTACKER, "--ttl", "3s"]).succeeds();
     net.filterd(["add", BYSTANDER]).succeeds();
@@ -77,7 +77,7 @@ fn what_is_removed_or_ends_while_a_setting_is_refused_passes() {
 }
 
 #[test]
-fn whichever_call_the_kernel_refuses_a_reload_is_done_as_a_whole_or_not_at_all() {
+fn reload_is_atomic_under_every_kernel_refusal() {
     let before = "block: [203.0.113.7, 11.0.1.0/24]";
     let after = "enforce: true\nblock: [198.51.100.7, \"2001:db8:bad::/48\", 11.0.0.0/20]";
     let net = Net::with_filterd(before);
@@ -107,7 +107,7 @@ fn whichever_call_the_kernel_refuses_a_reload_is_done_as_a_whole_or_not_at_all()
 /// Each is refused at another call, before anything is to be seen and in the midst of it. Whatever is refused is as it was:
 /// packets, entries, copies, the difference; and no trial is left.
 #[test]
-fn whichever_call_the_kernel_refuses_what_widens_and_is_on_trial_is_there_as_a_whole_or_not_at_all() {
+fn widening_and_trial_are_atomic_under_refusals() {
     const ONE: &str = "2001:db8:bad:1::1";
     const BESIDE: &str = "2001:db8:bad:1::2";
     let before = "lists: [{name: feed, path: $HOME/feed.txt}, {name: sshd, ipv6_prefix: 64}]";
@@ -172,7 +172,7 @@ fn kept(net: &Net) -> Vec<(String, String)> {
 }
 
 #[test]
-fn after_a_refused_addition_what_is_removed_or_ends_passes() {
+fn removals_work_after_refused_addition() {
     for first in ["198.18.0.0/16", "2001:db8:bad::/48", "2001:db8:bad:1::/64"] {
         let net = Net::with_filterd("");
         net.filterd(["add", ATTACKER, "--ttl", "3s"]).succeeds();
@@ -191,7 +191,7 @@ fn after_a_refused_addition_what_is_removed_or_ends_passes() {
 }
 
 #[test]
-fn a_refused_list_leaves_every_old_one_as_it_was() {
+fn refused_list_leaves_old_lists_unchanged() {
     let mut net = Net::new();
     net.file("drop.txt", "203.0.113.7\n2001:db8:bad::7\n");
     net.start("block: [198.51.100.7]\nlists: [{name: drop, path: $HOME/drop.txt}]");

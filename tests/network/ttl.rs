@@ -21,7 +21,7 @@ fn an_expired_address_passes_again() {
 }
 
 #[test]
-fn what_has_no_ttl_stays() {
+fn entry_without_ttl_stays() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
     net.filterd(["add", BYSTANDER, "--ttl", "1s"]).succeeds();
@@ -53,7 +53,7 @@ fn test_says_until_when() {
 }
 
 #[test]
-fn what_expires_soon_is_listed_in_the_order_of_its_end() {
+fn soon_expiring_entries_are_listed_in_order() {
     let net = Net::with_filterd("block: [192.0.2.99]");
     net.filterd(["add", "192.0.2.9", "--ttl", "30m"]).succeeds();
     net.filterd(["add", "2001:db8:9::/48", "--ttl", "10m", "--list", "ssh"]).succeeds();
@@ -78,7 +78,7 @@ fn what_expires_soon_is_listed_in_the_order_of_its_end() {
 }
 
 #[test]
-fn whoever_added_an_entry_is_told_and_still_after_a_restart() {
+fn author_of_entry_survives_restart() {
     let mut net = Net::with_filterd("block: [192.0.2.99]");
     net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
     for _ in 0..2 {
@@ -97,7 +97,7 @@ fn whoever_added_an_entry_is_told_and_still_after_a_restart() {
 }
 
 #[test]
-fn what_a_file_names_expires_and_does_not_come_again_while_the_file_names_it() {
+fn expired_file_entry_does_not_return() {
     let mut net = Net::new();
     net.file("seen.txt", ATTACKER);
     let lists = |ttl| format!("lists: [{{name: seen, path: $HOME/seen.txt, ttl: {ttl}}}]");
@@ -120,7 +120,7 @@ fn what_a_file_names_expires_and_does_not_come_again_while_the_file_names_it() {
 
 /// What was allowed for a while and is dropped again says why.
 #[test]
-fn test_tells_that_the_time_of_what_a_file_allowed_is_over() {
+fn test_reports_expired_allow_of_file() {
     let mut net = Net::new();
     net.file("partners.txt", ATTACKER);
     net.start(
@@ -135,7 +135,7 @@ fn test_tells_that_the_time_of_what_a_file_allowed_is_over() {
 
 /// Whatever the reason that the file is read again for: that the time of what it names is over stays so.
 #[test]
-fn what_is_over_is_not_announced_by_diff_where_its_file_is_read_again() {
+fn diff_does_not_announce_expired_entries() {
     let mut net = Net::new();
     let list = |more: &str| format!("lists: [{{name: seen, path: $HOME/seen.txt, ttl: 5s{more}}}]");
     net.file("seen.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
@@ -162,7 +162,7 @@ fn what_is_over_is_not_announced_by_diff_where_its_file_is_read_again() {
 
 /// It is a new list for the filter, and the same for who wrote it.
 #[test]
-fn a_list_that_blocks_on_other_ports_from_now_on_keeps_the_times_of_what_it_names() {
+fn list_with_other_ports_keeps_expiries() {
     let mut net = Net::new();
     let list = |more: &str| format!("lists: [{{name: seen, path: $HOME/seen.txt, ttl: 15s{more}}}]");
     let but = |port: u16| list(&format!(", except_ports: [{port}]"));
@@ -199,7 +199,7 @@ fn a_list_that_blocks_on_other_ports_from_now_on_keeps_the_times_of_what_it_name
 
 /// Its file is missing: what the copy says is there as long as the configuration says, as it would be after a start.
 #[test]
-fn a_list_that_is_held_back_takes_another_ttl_at_once() {
+fn held_back_list_takes_new_ttl_at_once() {
     let mut net = Net::new();
     let list = |ttl: &str| format!("lists: [{{name: seen, path: $HOME/seen.txt{ttl}}}]");
     let file = net.file("seen.txt", ATTACKER);
@@ -229,7 +229,7 @@ fn a_list_that_is_held_back_takes_another_ttl_at_once() {
 }
 
 #[test]
-fn since_when_a_file_names_an_entry_is_known_after_a_restart() {
+fn since_time_of_file_entry_survives_restart() {
     let mut net = Net::new();
     net.file("drop.txt", ATTACKER);
     let config = "lists: [{name: drop, path: $HOME/drop.txt}]";
@@ -243,7 +243,7 @@ fn since_when_a_file_names_an_entry_is_known_after_a_restart() {
 
 /// A list was long there for good; then its entries are to end. Whoever is killed right after that has promised it.
 #[test]
-fn a_list_that_is_given_a_ttl_ends_when_it_was_told_after_a_restart_too() {
+fn new_ttl_of_list_survives_restart() {
     let mut net = Net::new();
     net.file("drop.txt", ATTACKER);
     let lists = |more| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");

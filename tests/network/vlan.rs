@@ -4,7 +4,7 @@
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net};
 
 #[test]
-fn a_listed_source_is_dropped_behind_up_to_four_tags() {
+fn listed_source_is_dropped_behind_four_tags() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
     for (listed, unlisted) in [(ATTACKER, BYSTANDER), (ATTACKER6, BYSTANDER6)] {
@@ -29,7 +29,7 @@ fn a_tagged_prefix_is_dropped_as_well() {
 
 /// FAULTS P11: the kernel takes off any number of tags whose id is 0, and answers.
 #[test]
-fn priority_tags_let_nobody_listed_through() {
+fn priority_tags_hide_no_listed_source() {
     for mode in ["native", "generic"] {
         let net = Net::with_filterd(&format!("mode: {mode}"));
         net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
@@ -45,7 +45,7 @@ fn priority_tags_let_nobody_listed_through() {
 }
 
 #[test]
-fn with_more_tags_than_are_looked_behind_every_frame_is_dropped_and_counted() {
+fn frames_with_too_many_tags_drop_and_count() {
     let net = Net::with_filterd("");
     let too_many = || {
         let ids = Frame::from(BYSTANDER).service_vlan(1).vlan(2).vlan(3).vlan(4).vlan(5);

@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 #[test]
-fn who_watches_is_told_each_change_and_who_asked_for_it() {
+fn watch_shows_each_change_with_its_user() {
     let net = Net::with_filterd("");
     let mut watcher = Watcher::of(&net, "{}");
     net.filterd(["add", ATTACKER, "--ttl", "1s", "--list", "ssh", "--note", "a\u{202e}b"]).exits(2);
@@ -32,7 +32,7 @@ fn who_watches_is_told_each_change_and_who_asked_for_it() {
 
 /// What comes and goes is told as it happens, and with the reload that brings it; and what a reload calls otherwise.
 #[test]
-fn who_watches_is_told_of_interfaces_that_come_and_go_and_of_lists_with_other_names() {
+fn watch_shows_interface_and_list_name_changes() {
     let mut net = Net::with_links(2);
     net.home().write("drop.txt", "203.0.113.7\n");
     let with = |interfaces: &str, list: &str| {
@@ -63,7 +63,7 @@ fn who_watches_is_told_of_interfaces_that_come_and_go_and_of_lists_with_other_na
 
 /// Also to whoever watches one list only, by the name that it has or had.
 #[test]
-fn who_watches_is_told_of_lists_that_come_and_go_and_are_called_otherwise() {
+fn watch_shows_added_removed_and_renamed_lists() {
     let mut net = Net::new();
     net.home().write("drop.txt", "203.0.113.7\n");
     net.home().write("other.txt", "192.0.2.77\n");
@@ -100,7 +100,7 @@ fn who_watches_is_told_of_lists_that_come_and_go_and_are_called_otherwise() {
 
 /// Where it is, and by what name: it is filtered all the time.
 #[test]
-fn who_watches_is_told_where_an_interface_goes_and_that_it_is_back() {
+fn watch_shows_interface_moves_and_returns() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]");
     let mut watcher = Watcher::of(&net, r#"{"changes":true}"#);
@@ -119,7 +119,7 @@ fn who_watches_is_told_where_an_interface_goes_and_that_it_is_back() {
 }
 
 #[test]
-fn a_list_that_is_read_anew_is_named_and_found_by_its_name() {
+fn watch_finds_reread_list_by_name() {
     let mut net = Net::new();
     for name in ["drop", "other"] {
         net.home().write(&format!("{name}.txt"), "203.0.113.7\n");
@@ -137,7 +137,7 @@ fn a_list_that_is_read_anew_is_named_and_found_by_its_name() {
 }
 
 #[test]
-fn a_filterd_that_stops_ends_it_with_plain_words() {
+fn watch_ends_with_clear_message_at_stop() {
     let mut net = Net::with_filterd("");
     let mut watching = Watching::of(&net, &[]);
     net.stop();
@@ -150,7 +150,7 @@ fn a_filterd_that_stops_ends_it_with_plain_words() {
 
 /// Without its broker filterd ends, too; its filter stays.
 #[test]
-fn whoever_watches_is_told_when_the_broker_dies_and_that_the_filter_is_left() {
+fn watch_reports_broker_death_and_remaining_filter() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     let mut watching = Watching::of(&net, &[]);
     let broker = i32::try_from(keeper_of(net.daemon().id())).expect("process ids are small");
@@ -174,7 +174,7 @@ fn whoever_watches_is_told_when_the_broker_dies_and_that_the_filter_is_left() {
 }
 
 #[test]
-fn a_filterd_that_takes_the_place_of_another_is_watched_in_its_place() {
+fn watch_continues_after_take_over() {
     let mut net = Net::with_filterd("");
     let mut watching = Watching::of(&net, &["--count", "2", "--list", "ssh"]);
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
@@ -187,7 +187,7 @@ fn a_filterd_that_takes_the_place_of_another_is_watched_in_its_place() {
 }
 
 #[test]
-fn whoever_reads_no_more_or_presses_control_c_ends_it_without_a_word() {
+fn watch_ends_silently_on_interrupt_or_closed_pipe() {
     let net = Net::with_filterd("");
     // Nothing happens that would have to be written.
     let (ended, complaint) = Watching::of(&net, &[]).unread();
@@ -199,7 +199,7 @@ fn whoever_reads_no_more_or_presses_control_c_ends_it_without_a_word() {
 }
 
 #[test]
-fn a_watch_ends_after_as_many_events_of_its_list_as_it_was_asked_for() {
+fn watch_ends_after_requested_events_of_list() {
     let net = Net::with_filterd("");
     let mut watcher = Watcher::of(&net, r#"{"list":"ssh","count":1,"changes":true}"#);
     net.filterd(["add", BYSTANDER]).succeeds();
@@ -220,7 +220,7 @@ fn a_watch_ends_after_as_many_events_of_its_list_as_it_was_asked_for() {
 
 /// Whoever takes something out of every list names none of them.
 #[test]
-fn who_watches_a_list_is_told_of_what_leaves_it_and_of_nothing_else() {
+fn watch_of_list_shows_only_its_removals() {
     let net = Net::with_filterd("");
     for (target, list) in [(ATTACKER, "ssh"), ("192.0.2.77", "ssh"), (BYSTANDER, "web")] {
         net.filterd(["add", target, "--list", list]).succeeds();
@@ -245,7 +245,7 @@ fn who_watches_a_list_is_told_of_what_leaves_it_and_of_nothing_else() {
 }
 
 #[test]
-fn a_watcher_that_reads_nothing_holds_nobody_and_a_ninth_is_refused() {
+fn stalled_watcher_delays_nobody_and_ninth_is_refused() {
     let net = Net::with_filterd("");
     let mut watchers: Vec<_> = (0..8).map(|_| Watcher::of(&net, "{}")).collect();
     net.filterd(["watch", "--for", "1s"]).exits(6);

@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 #[test]
-fn who_watches_sees_each_of_few_drops_with_all_that_is_known_of_it() {
+fn watch_shows_each_drop_in_full() {
     let mut net = Net::with_links(2);
     net.home().write("feed.txt", "203.0.113.0/24\n");
     net.start("interfaces: [eth0, eth1]\nlists: [{name: feed, path: $HOME/feed.txt}]");
@@ -72,7 +72,7 @@ fn byte(word: &Value) -> u8 {
 }
 
 #[test]
-fn drops_are_told_from_the_first_watcher_to_the_last_whatever_becomes_of_them() {
+fn drops_are_sampled_only_while_watched() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     assert!(!tells_drops(&net));
     let mut one = Watching::of(&net, &["--drops"]);
@@ -134,7 +134,7 @@ fn dropped_frames_are_written_as_tcpdump_reads_them() {
 
 /// What somebody does with such a file.
 #[test]
-fn tcpdump_reads_what_was_dropped_with_its_addresses_ports_and_lengths() {
+fn tcpdump_reads_dropped_frames() {
     let net = Net::with_filterd("block: [203.0.113.7, 2001:db8:bad::/64]");
     let file = net.home().path("drops.pcap");
     let mut writing = writes(&net, 3, &file);
@@ -202,7 +202,7 @@ fn writes(net: &Net, count: usize, file: &Path) -> Child {
 }
 
 #[test]
-fn drops_go_to_the_journal_with_a_field_for_each_part() {
+fn drops_go_to_journal_with_separate_fields() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     let path = net.home().path("journal");
     let journal = UnixDatagram::bind(&path).expect("a socket can be made");

@@ -3,7 +3,7 @@
 use harness::{ATTACKER, Net};
 
 #[test]
-fn whoever_blocks_what_many_hosts_need_is_warned_and_obeyed() {
+fn blocking_shared_networks_warns_and_works() {
     let net = Net::with_filterd("");
     net.filterd(["add", "8.8.8.8"])
         .succeeds()
@@ -31,7 +31,7 @@ fn whoever_blocks_what_many_hosts_need_is_warned_and_obeyed() {
 
 /// However many messages it takes, and though each knows its own targets alone.
 #[test]
-fn what_is_added_in_bulk_is_warned_of_once_with_the_counts_of_all() {
+fn bulk_add_warns_once_about_shared_networks() {
     let net = Net::with_filterd("");
     let many =
         |first: u8| (0..9000).map(move |host: u32| format!("{first}.0.{}.{}\n", host >> 8, host & 255));

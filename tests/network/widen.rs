@@ -14,7 +14,7 @@ const NEXT: &str = "2001:db8:bad:2::1";
 const WIDENED: &str = "lists: [{name: sshd, ipv6_prefix: 64}]";
 
 #[test]
-fn a_ban_blocks_its_64_until_the_last_of_it_is_over_and_is_told_as_it_was_given() {
+fn ban_blocks_64_until_last_address_expires() {
     let mut net = Net::with_filterd(WIDENED);
     net.filterd(["add", ONE, "--list", "sshd", "--ttl", "2s", "--note", "brute force"]).succeeds();
     net.filterd(["add", OTHER, "--list", "sshd"]).succeeds();
@@ -37,7 +37,7 @@ fn a_ban_blocks_its_64_until_the_last_of_it_is_over_and_is_told_as_it_was_given(
 }
 
 #[test]
-fn what_is_widened_survives_a_restart_and_another_key_widens_and_narrows_what_is_there() {
+fn widening_survives_restart_and_follows_key() {
     let mut net = Net::with_filterd(WIDENED);
     net.filterd(["add", ONE, "--list", "sshd"]).succeeds();
     net.end(Signal::SIGKILL);
@@ -62,7 +62,7 @@ fn what_is_widened_survives_a_restart_and_another_key_widens_and_narrows_what_is
 }
 
 #[test]
-fn a_list_file_is_widened_and_what_is_allowed_passes_within() {
+fn widened_list_file_still_honours_allow() {
     let mut net = Net::new();
     net.file("feed.txt", &format!("{ONE}\n{OTHER}\n"));
     net.start(&format!(
@@ -83,7 +83,7 @@ fn a_list_file_is_widened_and_what_is_allowed_passes_within() {
 }
 
 #[test]
-fn a_reload_that_widens_a_list_blocks_nothing_around_what_leaves_it() {
+fn widening_reload_blocks_nothing_around_removed_entries() {
     let mut net = Net::new();
     net.file("feed.txt", &format!("{ONE}\n{NEXT}\n"));
     net.start("lists: [{name: feed, path: $HOME/feed.txt}]");
@@ -96,7 +96,7 @@ fn a_reload_that_widens_a_list_blocks_nothing_around_what_leaves_it() {
 }
 
 #[test]
-fn an_add_says_how_much_is_blocked_and_a_question_for_the_prefix_names_each_entry_once() {
+fn add_reports_width_and_test_names_entries_once() {
     let net = Net::with_filterd(WIDENED);
     let widened = json!({"widened": {"count": 1, "length": 64}});
     net.filterd(["add", ONE, "--list", "sshd", "--json"]).succeeds().has(widened.clone());

@@ -46,7 +46,7 @@ fn a_stopped_daemon_keeps_no_client_waiting() {
 
 /// A filterd that blocks nobody has no table of what is blocked.
 #[test]
-fn the_log_calls_a_table_of_what_is_allowed_so() {
+fn log_names_tables_of_allowed_targets() {
     let net = Net::with_filterd("allow: [198.51.100.7]");
     let log = net.daemon().log();
     let tables: Vec<_> = log.lines().filter(|line| line.contains("new table")).collect();
@@ -55,7 +55,7 @@ fn the_log_calls_a_table_of_what_is_allowed_so() {
 
 /// Any of them may be the one that is stopped.
 #[test]
-fn whoever_waits_finds_each_process_of_filterd_as_he_is_told_to() {
+fn documented_wait_finds_each_filterd_process() {
     let net = Net::with_filterd("");
     let daemon = net.daemon().id();
     for process in [keeper_of(daemon), fetcher_of(daemon)] {
@@ -66,7 +66,7 @@ fn whoever_waits_finds_each_process_of_filterd_as_he_is_told_to() {
 }
 
 #[test]
-fn a_shorter_ttl_is_told_and_shortens_only_when_that_is_meant() {
+fn shorter_ttl_applies_only_with_shorten() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6, "--ttl", "1h"]).succeeds();
     let longer = json!({"changed": 0, "longer": [{"target": ATTACKER, "list": "manual"}]});
@@ -82,7 +82,7 @@ fn a_shorter_ttl_is_told_and_shortens_only_when_that_is_meant() {
 }
 
 #[test]
-fn what_another_list_blocks_for_longer_is_told_with_its_name() {
+fn longer_block_of_another_list_is_named() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER, "--list", "web"]).succeeds();
     let added = net.filterd(["add", ATTACKER, "--ttl", "1h", "--list", "ssh", "--json"]).succeeds();
@@ -94,7 +94,7 @@ fn what_another_list_blocks_for_longer_is_told_with_its_name() {
 }
 
 #[test]
-fn what_a_wider_entry_blocked_already_is_not_said_to_be_blocked_by_the_add() {
+fn add_does_not_claim_already_blocked_targets() {
     let net = Net::with_filterd("block: [203.0.113.0/24]\nallow: [192.0.2.0/24]");
     let covered = |by: &str| json!({"covered": 1, "covered_by": [{"target": by}]});
     net.filterd(["add", ATTACKER, "--json"]).succeeds().has(covered("203.0.113.0/24"));
@@ -104,7 +104,7 @@ fn what_a_wider_entry_blocked_already_is_not_said_to_be_blocked_by_the_add() {
 }
 
 #[test]
-fn a_new_note_does_not_shorten_what_lasts_longer() {
+fn new_note_does_not_shorten_entry() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
     let ends =
@@ -119,7 +119,7 @@ fn a_new_note_does_not_shorten_what_lasts_longer() {
 }
 
 #[test]
-fn where_nothing_is_dropped_nothing_is_said_to_be_blocked_or_unblocked() {
+fn without_drops_nothing_is_called_blocked() {
     let net = Net::with_filterd("enforce: false\nblock: [198.51.100.0/24]");
     let idle = json!({"idle": "not_enforced"});
     net.filterd(["add", ATTACKER, BYSTANDER]).succeeds();
@@ -130,7 +130,7 @@ fn where_nothing_is_dropped_nothing_is_said_to_be_blocked_or_unblocked() {
 }
 
 #[test]
-fn what_is_not_in_force_is_not_said_to_be_as_configured() {
+fn inactive_settings_are_not_reported_as_configured() {
     let one_target = json!({"targets": 1});
     let status = |net: &Net| net.filterd(["status", "--json"]);
     let mut net = Net::new();
@@ -152,7 +152,7 @@ fn what_is_not_in_force_is_not_said_to_be_as_configured() {
 }
 
 #[test]
-fn a_live_list_that_is_not_there_is_an_empty_one() {
+fn missing_live_list_counts_as_empty() {
     let net = Net::with_filterd("");
     for verb in ["list", "flush"] {
         net.filterd([verb, "--list", "nosuch"]).succeeds();
@@ -162,7 +162,7 @@ fn a_live_list_that_is_not_there_is_an_empty_one() {
 }
 
 #[test]
-fn a_flush_does_not_say_unblocked_of_what_a_wider_entry_covers() {
+fn flush_does_not_claim_to_unblock_covered_targets() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER]).succeeds();
     net.filterd(["flush", "--json"]).succeeds().has(json!({"may_be_covered": true}));
@@ -179,7 +179,7 @@ fn a_flush_tells_whose_entries_it_took() {
 }
 
 #[test]
-fn what_list_wrote_is_not_taken_for_a_list_of_targets() {
+fn output_of_list_is_not_accepted_as_targets() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--ttl", "1h", "--list", "ssh", "--note", "rude"]).succeeds();
     let saved = net.filterd(["list"]).succeeds().output;
@@ -189,7 +189,7 @@ fn what_list_wrote_is_not_taken_for_a_list_of_targets() {
 }
 
 #[test]
-fn since_when_a_file_blocks_an_address_is_not_made_up() {
+fn unknown_since_time_is_not_invented() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER]).succeeds();
     let listed = net.filterd(["list", "--json"]).succeeds().json_lines();
@@ -204,7 +204,7 @@ fn since_when_a_file_blocks_an_address_is_not_made_up() {
 }
 
 #[test]
-fn whoever_interrupts_is_told_how_much_was_done() {
+fn interrupt_reports_what_was_done() {
     let net = Net::with_filterd("");
     let mut command = Command::new(harness::home::binary());
     command.args(["add", "-"]).env("FILTERD_SOCKET", net.home().socket());
@@ -225,7 +225,7 @@ fn whoever_interrupts_is_told_how_much_was_done() {
 }
 
 #[test]
-fn the_path_of_a_list_does_nothing_to_a_terminal() {
+fn list_path_cannot_control_terminal() {
     let net = Net::with_filterd("");
     let config = "lists: [{name: evil, path: \"/nowhere/\\e[2J\\a\\nerror: all is lost\\u202E.txt\"}]";
     let file = net.home().write("evil.yaml", config);
@@ -249,7 +249,7 @@ fn the_path_of_a_list_does_nothing_to_a_terminal() {
 }
 
 #[test]
-fn what_is_dropped_still_is_called_blocked_though_something_else_that_was_removed_is_allowed() {
+fn still_dropped_target_is_reported_blocked() {
     let net = Net::with_filterd("block: [203.0.113.7, 198.51.100.0/24]");
     net.filterd(["allow", "add", BYSTANDER]).succeeds();
     let held = |target: &str, by: &str| json!({"target": target, "by": [{"target": by, "list": "config"}]});
@@ -263,7 +263,7 @@ fn what_is_dropped_still_is_called_blocked_though_something_else_that_was_remove
 }
 
 #[test]
-fn what_passes_as_allowed_is_not_told_how_to_unblock_it() {
+fn allowed_target_gets_no_unblocking_advice() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.filterd(["allow", "add", ATTACKER]).succeeds();
     let test = |partly: bool| {
@@ -277,7 +277,7 @@ fn what_passes_as_allowed_is_not_told_how_to_unblock_it() {
 }
 
 #[test]
-fn what_is_left_out_of_a_range_as_guarded_is_told_in_the_same_line() {
+fn guarded_part_of_range_is_reported_in_line() {
     let net = Net::with_filterd("");
     let guarded = json!({"address": "198.19.255.1", "why": "this host's own address on eth0"});
     net.filterd(["add", "198.19.255.1-198.19.255.3", "--json"])
@@ -292,7 +292,7 @@ fn what_is_left_out_of_a_range_as_guarded_is_told_in_the_same_line() {
 }
 
 #[test]
-fn who_forgets_the_second_word_of_allow_is_told_so_whatever_else_is_said() {
+fn forgotten_allow_verb_is_reported() {
     let net = Net::with_filterd("");
     net.filterd(["allow", "--json"]).exits(2).says("requires a subcommand").is_silent_about("--json");
     net.filterd(["allow", "add", ATTACKER]).succeeds();

@@ -8,7 +8,7 @@ use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame};
 use crate::judges::{Case, agree};
 
 #[test]
-fn an_empty_blocklist_drops_nobody() {
+fn empty_blocklist_drops_nothing() {
     agree(
         &[""; 0],
         ["0.0.0.0", "255.255.255.255", ATTACKER, "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", ATTACKER6]
@@ -36,12 +36,12 @@ fn a_listed_address_is_dropped() {
 }
 
 #[test]
-fn an_address_that_differs_in_one_bit_is_another() {
+fn address_differing_in_one_bit_is_another() {
     agree(&[ATTACKER, ATTACKER6], neighbours(ATTACKER).chain(neighbours(ATTACKER6)));
 }
 
 #[test]
-fn the_first_and_the_last_address_can_be_listed() {
+fn first_and_last_address_can_be_listed() {
     let ends = ["0.0.0.0", "255.255.255.255", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"];
     agree(
         &ends,

@@ -10,7 +10,7 @@ use crate::judges::agree_on_piece;
 const FRAMES: &str = include_str!("counterexamples.jsonl");
 
 #[test]
-fn what_shows_a_judge_wrong_is_judged_rightly() {
+fn counterexamples_are_judged_correctly() {
     assert_ne!(FRAMES, "", "those of mutants are always there");
     for line in FRAMES.lines() {
         replay(&serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")));

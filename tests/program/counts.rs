@@ -135,7 +135,7 @@ fn each_kind_of_target_counts_for_its_list() {
 }
 
 #[test]
-fn what_is_only_counted_is_counted_apart_for_each_list_too() {
+fn would_drop_counts_per_list() {
     let counting = Counting::of(Counters::Lists, &[("192.0.2.7", 1)]);
     let settings = Settings { counters: Counters::Lists, ..Settings::default() };
     for settings in [
@@ -152,7 +152,7 @@ fn what_is_only_counted_is_counted_apart_for_each_list_too() {
 }
 
 #[test]
-fn counters_of_lists_can_be_left_out_and_go_on_when_they_come_again() {
+fn list_counters_can_pause_and_continue() {
     let counting = Counting::of(Counters::Total, &[("192.0.2.7", 1)]);
     let lists = Settings { counters: Counters::Lists, ..Settings::default() };
     let total = Settings { counters: Counters::Total, ..Settings::default() };

@@ -88,7 +88,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn what_is_sent_is_remembered_and_what_answers_it_passes_as_bytecode_and_here() {
+fn own_flow_replies_pass_in_both_builds() {
     let host = Host::new();
     let wrong = cases().into_iter().filter_map(|(sent, came, expected, why)| {
         let (sent_bytes, came_bytes) = (sent.bytes([6; 6]), came.bytes([6; 6]));

@@ -9,7 +9,7 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 
 #[test]
-fn what_is_not_ip_passes() {
+fn non_ip_passes() {
     agree(
         &["0.0.0.0/0", "::/0"],
         [
@@ -39,7 +39,7 @@ fn a_header_that_contradicts_its_type_passes() {
 }
 
 #[test]
-fn whatever_a_listed_source_sends_is_dropped() {
+fn every_frame_of_listed_source_is_dropped() {
     agree(
         &[ATTACKER, ATTACKER6],
         [

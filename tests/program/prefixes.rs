@@ -45,7 +45,7 @@ fn the_whole_internet() {
 }
 
 #[test]
-fn of_several_reasons_the_cheapest_is_told() {
+fn cheapest_of_several_reasons_is_reported() {
     agree(
         &["203.0.113.0/24", "203.0.113.7", "2001:db8:bad::/64", "2001:db8:bad::/48", "2001:db8:bad::7"],
         [

@@ -30,7 +30,7 @@ fn are_taken_here() -> bool {
 }
 
 #[test]
-fn what_refutes_a_mutant_is_judged_as_specified() {
+fn mutant_refutations_match_the_specification() {
     if !are_taken_here() {
         return;
     }
@@ -47,7 +47,7 @@ fn what_refutes_a_mutant_is_judged_as_specified() {
 }
 
 #[test]
-fn a_mutant_that_was_refuted_goes_wrong_in_the_kernel_as_told() {
+fn refuted_mutant_fails_in_kernel_as_predicted() {
     if !are_taken_here() {
         return;
     }

@@ -69,7 +69,7 @@ impl Sampling {
 }
 
 #[test]
-fn of_few_drops_each_is_told_in_full() {
+fn few_drops_are_all_sampled_in_full() {
     let sampling = Sampling::of(
         Counters::Lists,
         &[("192.0.2.7", 3), ("198.51.100.0/24", 250), ("2001:db8:bad::/64", 9)],
@@ -97,7 +97,7 @@ fn of_few_drops_each_is_told_in_full() {
 }
 
 #[test]
-fn where_packets_are_counted_for_no_list_none_is_told() {
+fn without_list_counters_samples_name_no_list() {
     let sampling = Sampling::of(Counters::Total, &[("192.0.2.7", 3)]);
     let mut samples = sampling.on();
     sampling.send(&Frame::from("192.0.2.7").bytes([6; 6]));
@@ -107,7 +107,7 @@ fn where_packets_are_counted_for_no_list_none_is_told() {
 
 /// Senders take turns, one of ten, three of ten, six of ten: which is the worst order for whoever takes each so-and-so-manieth.
 #[test]
-fn of_ten_thousand_the_weights_sum_up_to_what_was_counted() {
+fn sample_weights_sum_to_counted_drops() {
     const FRAMES: u64 = 10_000;
     let senders = [("192.0.2.1", 1), ("192.0.2.2", 3), ("192.0.2.3", 6)];
     let sampling = Sampling::of(Counters::Lists, &senders.map(|(sender, share)| (sender, share)));
@@ -140,7 +140,7 @@ fn of_ten_thousand_the_weights_sum_up_to_what_was_counted() {
 }
 
 #[test]
-fn a_ring_that_nobody_reads_holds_nobody_and_what_is_lost_is_told() {
+fn unread_sample_ring_blocks_nothing_and_counts_losses() {
     let sampling = Sampling::of(Counters::Lists, &[("192.0.2.1", 1)]);
     let mut samples = sampling.on();
     let frame = Frame::from("192.0.2.1").bytes([6; 6]);
@@ -156,7 +156,7 @@ fn a_ring_that_nobody_reads_holds_nobody_and_what_is_lost_is_told() {
 const SHORTEST_WINDOW: u64 = 32_000_000;
 
 #[test]
-fn of_millions_few_are_told_and_each_is_counted() {
+fn millions_of_drops_give_few_samples() {
     const MILLION: u32 = 1_000_000;
     let sampling = Sampling::of(Counters::Lists, &[("192.0.2.1", 1)]);
     let mut samples = sampling.on();
@@ -183,7 +183,7 @@ fn of_millions_few_are_told_and_each_is_counted() {
 }
 
 #[test]
-fn while_nobody_watches_nothing_of_it_is_in_the_program() {
+fn program_without_watchers_has_no_sampling_code() {
     let sampling = Sampling::of(Counters::Lists, &[("192.0.2.1", 1), ("2001:db8:bad::/64", 9)]);
     let size = || (sampling.judge().size_translated(), sampling.judge().map_ids().unwrap().unwrap().len());
     let before = size();

@@ -9,7 +9,7 @@ use crate::judges::agree;
 const KINDS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 
 #[test]
-fn up_to_four_tags_of_any_kind_hide_nobody() {
+fn up_to_four_tags_hide_no_source() {
     let listed = [ATTACKER, ATTACKER6];
     let wrappings = || (0..=4).flat_map(mixtures);
     agree(&listed, wrappings().map(|tags| (wrap(ATTACKER, &tags), Address4, "listed behind tags")));
@@ -25,7 +25,7 @@ fn five_tags_with_an_id_are_too_many() {
 
 /// FAULTS P11: the kernel takes off any number of tags whose id is 0, whatever their priority.
 #[test]
-fn priority_tags_hide_nobody() {
+fn priority_tags_hide_no_source() {
     for (source, found) in [(ATTACKER, Address4), (ATTACKER6, Other6), (BYSTANDER, Unlisted)] {
         let mut cases = Vec::new();
         for (priority, ids) in (0..=10).flat_map(|priority| (0..=5).map(move |ids| (priority, ids))) {

@@ -8,7 +8,7 @@ use harness::{ATTACKER, ATTACKER6, Frame};
 use crate::judges::{Case, SHORTEST, agree};
 
 #[test]
-fn an_ipv4_header_must_be_there_to_its_end() {
+fn ipv4_header_must_be_complete() {
     for tags in 0..=4 {
         let end = 14 + 4 * tags + 20;
         agree(&[ATTACKER], cuts(ATTACKER, tags, SHORTEST..=end - 1, Malformed, "within the headers"));
@@ -17,7 +17,7 @@ fn an_ipv4_header_must_be_there_to_its_end() {
 }
 
 #[test]
-fn an_ipv6_header_must_be_there_to_its_end() {
+fn ipv6_header_must_be_complete() {
     for tags in 0..=4 {
         let end = 14 + 4 * tags + 40;
         agree(&[ATTACKER6], cuts(ATTACKER6, tags, SHORTEST..=end - 1, Malformed, "within the headers"));

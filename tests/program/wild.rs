@@ -19,7 +19,7 @@ fn good_frames_with_a_few_wrong_bytes() {
 }
 
 #[test]
-fn types_of_every_kind_behind_every_number_of_tags() {
+fn every_type_behind_any_tags_agrees() {
     let mut random = Random(13);
     agree_on(&LISTED, (0..5_000).map(|_| tagged(&mut random)));
 }

@@ -55,7 +55,7 @@ fn plain(entries: Vec<String>) -> Vec<String> {
 }
 
 #[test]
-fn ipset_restores_what_is_exported_and_what_it_saves_is_imported() {
+fn ipset_round_trip_keeps_entries() {
     let net = filled();
     let told = net.filterd(["export", "--format", "ipset"]).succeeds();
     assert!(told.complaint.contains("longer than ipset can count"), "{}", told.complaint);
@@ -75,7 +75,7 @@ fn ipset_restores_what_is_exported_and_what_it_saves_is_imported() {
 }
 
 #[test]
-fn nft_loads_what_is_exported_and_what_it_lists_is_imported() {
+fn nft_round_trip_keeps_entries() {
     let net = filled();
     let text = net.filterd(["export", "--format", "nft"]).succeeds().output;
     tool(&net, &["nft", "-f", "-"], &text);
@@ -104,7 +104,7 @@ const RULES: &str = "table inet fw {
 
 /// Yesterday's sets block here, and are the same sets again for whoever goes back.
 #[test]
-fn sets_of_the_real_ones_drop_packets_here_and_go_back_as_they_were() {
+fn real_sets_drop_here_and_return_unchanged() {
     for (load, save, format, sets) in [
         (&["ipset", "restore"][..], &["ipset", "save"][..], "ipset", SETS),
         (&["nft", "-f", "-"][..], &["nft", "-j", "list", "ruleset"][..], "nft", RULES),

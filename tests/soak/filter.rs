@@ -7,7 +7,9 @@ use filter_common::ports::Clause;
 use filter_common::sets::{SLOTS, SetName};
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::Effects;
-use filterd::kernel::{Filter, Labels, Needs, Occupancy, SetNeeds, SixTargets, Truth, Wanted, grace};
+use filterd::kernel::{
+    Filter, LabelSource, Needs, Occupancy, SetNeeds, SixTargets, Truth, WantedTargets, grace,
+};
 
 /// Addresses, and the table that blocks them.
 pub struct Blocked {
@@ -75,7 +77,7 @@ impl Blocked {
 }
 
 impl Truth for Listed {
-    fn of(&self, set: SetName) -> &impl Wanted {
+    fn of(&self, set: SetName) -> &impl WantedTargets {
         if set == SetName::Block { &self.blocked } else { &self.allowed }
     }
 
@@ -84,7 +86,7 @@ impl Truth for Listed {
     }
 }
 
-impl Wanted for Addresses {
+impl WantedTargets for Addresses {
     fn has_address(&self, address: u32) -> bool {
         self.0.contains(&address)
     }
@@ -114,7 +116,7 @@ impl Wanted for Addresses {
     }
 }
 
-impl Labels for Addresses {}
+impl LabelSource for Addresses {}
 
 impl SixTargets for Addresses {
     fn six_after(&self, _after: Option<Prefix6>) -> impl Iterator<Item = Prefix6> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use aya::maps::MapData;
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix6, Target};
-use filterd::blocklist::{Blocklist, Change, From, Polarity, Timestamp, Want};
+use filterd::blocklist::{Blocklist, Change, Polarity, ReleaseFrom, Timestamp, Want};
 use filterd::daemon::commit::Protection;
 use filterd::kernel::window::Window;
 use filterd::kernel::{Filter, Occupancy};
@@ -42,7 +42,7 @@ impl Blocked6 {
     pub fn remove(&mut self, prefixes: impl IntoIterator<Item = Prefix6>) {
         let prefixes: Vec<Prefix6> = prefixes.into_iter().collect();
         prefixes.iter().for_each(|prefix| _ = self.wanted.remove(prefix));
-        let from = From::List(LIST.into());
+        let from = ReleaseFrom::List(LIST.into());
         self.commit(&Change::Release { from, targets: prefixes.into_iter().map(Target::V6).collect() });
     }
 

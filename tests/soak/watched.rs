@@ -32,7 +32,7 @@ struct Told {
 }
 
 #[test]
-fn of_a_flood_few_drops_are_told_and_stand_for_all_of_them() {
+fn samples_of_a_flood_represent_all_drops() {
     let frames = rounds(2, 20) * MOST;
     let mut net = Net::new();
     let members = (0..MEMBERS).map(|number| Ipv4Addr::from(crowd::address(number)).to_string());

@@ -46,7 +46,7 @@ fn any_size_of_the_ipv6_table_is_accepted() {
 
 /// And the refusal says which capability is missing, not what the verifier thinks of pointers.
 #[test]
-fn without_cap_perfmon_every_combination_is_refused_in_plain_words() {
+fn missing_cap_perfmon_is_reported_for_every_combination() {
     let objections: Vec<String> = chosen(Combination::all(), Combination::covering)
         .iter()
         .filter_map(|combination| capability::without_perfmon(|| refused(combination)))

@@ -44,7 +44,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn what_a_program_calculates_is_counted() {
+    fn cpu_time_of_a_program_is_counted() {
         let busy = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
         let (done, cost) = Cost::of(|| Command::new("sh").args(["-c", busy]).status());
         assert!(done.unwrap().success());

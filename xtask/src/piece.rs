@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_debuggers_want_is_refused() {
+    fn debug_sections_are_refused() {
         let with_sections = |kinds: &[u32]| {
             let mut file = file(ET_DYN, &[1]);
             let begin = file.len();

@@ -286,12 +286,12 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_test_is_not_forgotten_over_a_good_ring() {
+    fn failed_test_outweighs_a_passed_suite() {
         assert!(!report(&[("program", BAD, false), ("network", GOOD, true)]).is_good());
     }
 
     #[test]
-    fn whoever_failed_is_named_in_the_table() {
+    fn failed_test_is_named_in_the_table() {
         let mut report = Report::new("Linux 6.1".to_owned());
         report.begin("program");
         [NAMED, BAD].iter().for_each(|line| report.read(line));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_dies_within_a_ring_has_failed_it() {
+    fn guest_death_within_suite_fails_that_suite() {
         let mut report = Report::new("Linux 6.1".to_owned());
         report.begin("program");
         report.read("test a ... ok");
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_dies_before_or_after_its_rings_counts_as_one_that_failed() {
+    fn guest_death_outside_suites_counts_as_failure() {
         for rings in [&[][..], &[("program", GOOD, true)]] {
             let mut report = report(rings);
             report.complain("it died".to_owned());
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_before_any_test_counts_as_one_that_failed() {
+    fn error_before_tests_counts_as_one_failure() {
         let mut report = Report::new("Linux 6.1".to_owned());
         report.fail("virtual machines", &anyhow::anyhow!("no initrd"));
         let table = Results { reports: vec![report], skipped: Vec::new() }.to_string();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_that_lacks_a_tool_is_skipped_and_ends_nothing() {
+    fn suite_without_its_tool_is_skipped() {
         let mut report = report(&[("program", GOOD, true)]);
         report.lack_as("model", &"there is no spin", false);
         report.begin("network");
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_would_notice_it_has_failed() {
+    fn missing_required_tool_counts_as_failure() {
         let mut report = report(&[("program", GOOD, true)]);
         report.lack_as("model", &"there is no spin", true);
         assert!(!report.is_good());
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_counts_all_tests_on_all_kernels() {
+    fn last_line_counts_tests_of_all_kernels() {
         let reports = vec![report(&[("program", GOOD, true)]), report(&[("program", BAD, false)])];
         let table = Results { reports, skipped: vec!["Linux 6.12".to_owned()] }.to_string();
         assert_eq!(table.lines().last(), Some("3 passed, 1 failed, 1 skipped"));

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_are_done_in_order_and_never_too_many_at_once() {
+    fn parallel_jobs_are_ordered_and_limited() {
         let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let tasks = (0..20).map(|number| {
             let (running, most) = (&running, &most);

@@ -80,7 +80,7 @@ impl Soak {
             Self::Prometheus => &["prometheus::"],
             Self::Watched => &["watched::"],
             Self::Life => &["life::"],
-            Self::Refusals => &["kernel::tests::whatever_the_kernel_refuses"],
+            Self::Refusals => &["kernel::tests::refusals_never_change_verdicts"],
             Self::Fuzz
             | Self::Surroundings
             | Self::FreshRoot

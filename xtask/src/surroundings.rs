@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_runs_the_tests_and_three_are_short() {
+    fn every_environment_runs_and_three_are_short() {
         assert!(ALL.iter().all(|one| one.line.contains(RUN)));
         assert_eq!(ALL.iter().filter(|one| one.is_short).count(), 3);
     }

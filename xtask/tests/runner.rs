@@ -36,7 +36,7 @@ fn run(line: &str, tests: &[(&str, &str)]) -> (TempDir, Output, String) {
 }
 
 #[test]
-fn two_tests_that_hang_keep_no_other_from_being_reported() {
+fn two_hanging_tests_hide_no_results() {
     let (_place, output, said) = run(
         "RUN",
         &[
@@ -78,7 +78,7 @@ fn a_test_leaves_no_process_behind() {
 }
 
 #[test]
-fn tests_get_the_same_surroundings_however_they_are_started() {
+fn tests_always_get_the_same_environment() {
     // Signals that are ignored, and those that are blocked, as the kernel shows them.
     let see = "{ grep -E 'SigIgn|SigBlk' /proc/self/status; umask; echo \"$LANG.$LC_ALL.$FILTERD_SOCKET\"; readlink /proc/self/fd/0; } >seen";
     let seen = ["RUN", "trap '' HUP INT QUIT PIPE TERM; umask 077; export LANG=de_DE.UTF-8 FILTERD_SOCKET=/x; nohup RUN <&- & wait $!"].map(|line| {

@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_word_among_others_is_found_and_no_other(words: [u64; 4], sought: u64, at in 0..5_usize) {
+        fn only_the_sought_word_is_found(words: [u64; 4], sought: u64, at in 0..5_usize) {
             let mut all = words.to_vec();
             if at < 4 {
                 all[at] = sought;
@@ -198,7 +198,7 @@ mod tests {
         }
 
         #[test]
-        fn a_code_is_found_exactly_where_it_first_stands(lanes in any_lanes(), codes: [u8; 8], sought: u8) {
+        fn code_is_found_in_its_first_lane(lanes in any_lanes(), codes: [u8; 8], sought: u8) {
             let stored = (0..lanes.count()).map(|lane| u64::from(codes[lane as usize] % 4));
             let word = (0..).zip(stored.clone()).fold(0, |word, (lane, code)| lanes.with(word, lane * lanes.bits(), code));
             let sought = u64::from(sought % 4);

@@ -118,7 +118,7 @@ mod tests {
         /// Two numbers with equal lowest bits, which the code contains, are never in one bucket, whatever
         /// their higher bits are.
         #[test]
-        fn numbers_that_are_alike_in_their_codes_are_not_in_one_bucket(
+        fn equal_codes_never_share_a_bucket(
             seed: u64, buckets in 128_u32..=1 << 24, number: u64, differ in 1..1_u64 << 24,
         ) {
             let scheme = scheme(seed, buckets);
@@ -132,7 +132,7 @@ mod tests {
 
     /// The first and the last place of a bucket are those that could be confused with the neighbouring range.
     #[test]
-    fn the_ends_of_every_stretch_are_spelled_right_at_every_size() {
+    fn range_ends_are_exact_at_every_size() {
         for geometry in Geometry::all_six() {
             let buckets = geometry.buckets();
             let scheme = scheme(buckets.into(), buckets);

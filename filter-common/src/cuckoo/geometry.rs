@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn from_100_000_on_an_ipv6_entry_takes_nine_bytes_at_most() {
+    fn ipv6_entry_takes_at_most_nine_bytes() {
         assert_eq!(Geometry::all_six().last(), Some(Geometry::LARGEST_SIX));
         for (geometry, fewest) in sizes(Geometry::all_six(), Geometry::six_for) {
             assert!(fewest < 100_000 || bytes(geometry) <= 9 * fewest, "{geometry:?} for {fewest}");
@@ -200,7 +200,7 @@ mod tests {
     /// Excludes the first sizes with lanes of 16 bits, which are larger than necessary because such lanes
     /// need them.
     #[test]
-    fn from_500_000_on_an_address_takes_two_and_a_quarter_bytes_at_most() {
+    fn address_takes_at_most_2_25_bytes() {
         assert_eq!(Geometry::all_exact4().last(), Some(Geometry::LARGEST_EXACT4));
         for (geometry, fewest) in sizes(Geometry::all_exact4(), Geometry::exact4_for) {
             let hundredths = match fewest {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_always_holds_what_the_index_leaves_of_an_address_and_its_side() {
+    fn lane_holds_remaining_address_bits_and_side() {
         for geometry in Geometry::all_exact4() {
             let stretch = (1_u64 << 32).div_ceil(geometry.buckets().into());
             assert!(1 << (geometry.lanes().bits() - 1) >= stretch, "{geometry:?}");

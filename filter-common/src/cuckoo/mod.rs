@@ -26,7 +26,7 @@ pub struct Full;
 
 /// A slot is one lane of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct TableSlot {
     /// The index of the word in the table.
     pub word: u32,
     /// The bit of the word at which the lane begins.
@@ -82,7 +82,7 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
     }
 
     /// The number of `slot` among all slots, which is also the number of its label.
-    pub const fn number_of(&self, slot: Slot) -> u32 {
+    pub const fn number_of(&self, slot: TableSlot) -> u32 {
         slot.word * self.lanes().count() + self.lanes().number(slot.at)
     }
 
@@ -103,17 +103,17 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
     }
 
     /// The slot that holds the code of `home`.
-    pub fn slot_of(&self, home: Home) -> Option<Slot> {
+    pub fn slot_of(&self, home: Home) -> Option<TableSlot> {
         self.slot_with(home.bucket, home.code)
     }
 
     /// A free slot of `bucket`.
-    pub fn free_slot(&self, bucket: u32) -> Option<Slot> {
+    pub fn free_slot(&self, bucket: u32) -> Option<TableSlot> {
         self.slot_with(bucket, 0)
     }
 
     /// One free slot from each word of `bucket` that has any.
-    pub fn free_slots(&self, bucket: u32) -> impl Iterator<Item = Slot> + '_ {
+    pub fn free_slots(&self, bucket: u32) -> impl Iterator<Item = TableSlot> + '_ {
         self.bucket_words(bucket).filter_map(|word| self.lane_with(word, 0))
     }
 
@@ -124,7 +124,7 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
     }
 
     /// The bucket that `slot` belongs to.
-    pub fn bucket_of(&self, slot: Slot) -> u32 {
+    pub fn bucket_of(&self, slot: TableSlot) -> u32 {
         slot.word / self.geometry.bucket_words()
     }
 
@@ -144,22 +144,22 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
     }
 
     /// The slot with this number in `bucket`.
-    pub fn slot(&self, bucket: u32, number: u32) -> Slot {
+    pub fn slot(&self, bucket: u32, number: u32) -> TableSlot {
         let words = self.geometry.bucket_words();
         // Few tables have several words in a bucket and several lanes in a word, and a division is slow.
         let (word, lane) = match words {
             1 => (0, number),
             _ => (number / self.lanes().count(), number % self.lanes().count()),
         };
-        Slot { word: bucket * words + word, at: lane * self.lanes().bits() }
+        TableSlot { word: bucket * words + word, at: lane * self.lanes().bits() }
     }
 
-    fn slot_with(&self, bucket: u32, code: u64) -> Option<Slot> {
+    fn slot_with(&self, bucket: u32, code: u64) -> Option<TableSlot> {
         self.bucket_words(bucket).find_map(|word| self.lane_with(word, code))
     }
 
-    fn lane_with(&self, word: u32, code: u64) -> Option<Slot> {
-        Some(Slot { word, at: self.lanes().find(self.words.load(word), code)? })
+    fn lane_with(&self, word: u32, code: u64) -> Option<TableSlot> {
+        Some(TableSlot { word, at: self.lanes().find(self.words.load(word), code)? })
     }
 
     const fn lanes(&self) -> bucket::Lanes {
@@ -169,7 +169,7 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
 
 impl<S: Scheme, W: Words, L: Labels> Table<S, W, L> {
     /// The label of this `slot`.
-    pub fn label_at(&self, slot: Slot) -> Label {
+    pub fn label_at(&self, slot: TableSlot) -> Label {
         self.labels.label(self.number_of(slot))
     }
 
@@ -182,7 +182,7 @@ impl<S: Scheme, W: Words, L: Labels> Table<S, W, L> {
 
 impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
     /// Writes `code` into `slot` by one store, after the label of the new entry.
-    pub fn place(&self, slot: Slot, code: u64, label: Label) {
+    pub fn place(&self, slot: TableSlot, code: u64, label: Label) {
         self.labels.write(self.number_of(slot), label);
         self.put(slot, code);
     }
@@ -202,7 +202,7 @@ impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
     }
 
     /// Writes `code` into `slot` by one store.
-    pub fn put(&self, slot: Slot, code: u64) {
+    pub fn put(&self, slot: TableSlot, code: u64) {
         self.words.store(slot.word, self.lanes().with(self.words.load(slot.word), slot.at, code));
     }
 
@@ -256,7 +256,7 @@ impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
                     let stands = Home { bucket: home.bucket, code: lanes.get(all, at) };
                     let other = self.scheme.other(stands);
                     if let Some(free) = self.free_slot(other.bucket) {
-                        let slot = Slot { word, at };
+                        let slot = TableSlot { word, at };
                         self.place(free, other.code, self.label_at(slot));
                         self.place(slot, home.code, label);
                         return true;

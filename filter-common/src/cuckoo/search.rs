@@ -5,7 +5,7 @@
 //! fixed arrays.
 
 use super::scheme::{Home, Scheme};
-use super::{Slot, Table};
+use super::{Table, TableSlot};
 use crate::Words;
 
 /// The largest number of buckets that one search visits. Healthy tables never need a quarter of it. A search
@@ -28,19 +28,19 @@ struct Node {
 /// the free slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    writes: [(Slot, u64); MOST_WRITES],
+    writes: [(TableSlot, u64); MOST_WRITES],
     count: usize,
 }
 
 impl Path {
     /// Each slot to write, and its new code. The last one belongs to the pending entry.
-    pub fn writes(&self) -> impl DoubleEndedIterator<Item = (Slot, u64)> + ExactSizeIterator + '_ {
+    pub fn writes(&self) -> impl DoubleEndedIterator<Item = (TableSlot, u64)> + ExactSizeIterator + '_ {
         self.writes[..self.count].iter().copied()
     }
 
     /// The same writes, each with the slot from which its entry comes (none for the pending entry). The next
     /// write overwrites that slot.
-    pub fn steps(&self) -> impl Iterator<Item = ((Slot, u64), Option<Slot>)> + '_ {
+    pub fn steps(&self) -> impl Iterator<Item = ((TableSlot, u64), Option<TableSlot>)> + '_ {
         let from = self.writes().skip(1).map(|(slot, _)| Some(slot)).chain([None]);
         self.writes().zip(from)
     }
@@ -50,7 +50,7 @@ impl Path {
         self.count - 1
     }
 
-    fn push(&mut self, slot: Slot, code: u64) {
+    fn push(&mut self, slot: TableSlot, code: u64) {
         self.writes[self.count] = (slot, code);
         self.count += 1;
     }
@@ -109,7 +109,7 @@ fn trace<S: Scheme, W: Words, L>(
     homes: [Home; 2],
     nodes: &[Node],
     last: Node,
-    free: Slot,
+    free: TableSlot,
 ) -> Path {
     let mut path = Path { writes: [(free, 0); MOST_WRITES], count: 0 };
     let (mut step, mut room) = (last, free);

@@ -63,7 +63,7 @@ fn distinct_addresses(seed: u64) -> impl Iterator<Item = u64> {
 
 /// Small tables are tested under many keys, because chance matters there.
 #[test]
-fn tables_of_every_lane_width_fill_up_to_their_limits() {
+fn tables_of_every_width_reach_their_limits() {
     for geometry in some_exact4() {
         for seed in 0..1_u64 << 12_u32.saturating_sub(geometry.index_bits()) {
             let words = memory(geometry);
@@ -121,7 +121,7 @@ fn shrunk() -> impl Iterator<Item = (u32, Geometry)> {
 }
 
 #[test]
-fn of_all_keys_there_are_exactly_the_inserted_ones_are_found() {
+fn exactly_the_inserted_keys_are_found() {
     for (width, geometry) in shrunk() {
         let words = memory(geometry);
         let table = exact_of(width, geometry, &words);
@@ -139,7 +139,7 @@ fn of_all_keys_there_are_exactly_the_inserted_ones_are_found() {
 
 /// Each home determines its key and the other home, and no two keys share a home.
 #[test]
-fn of_all_keys_there_are_each_has_homes_of_its_own() {
+fn no_two_keys_share_a_home() {
     for (width, geometry) in shrunk() {
         let scheme = Exact::new(width, exact::key(key(7)), geometry);
         let lane = geometry.lanes().bits().min(width + 1);
@@ -163,7 +163,7 @@ fn of_all_keys_there_are_each_has_homes_of_its_own() {
 
 /// The first and the last place of a bucket are those that could be confused with the neighbouring range.
 #[test]
-fn the_ends_of_every_stretch_are_spelled_right_at_every_size() {
+fn range_ends_are_exact_at_every_size() {
     for geometry in Geometry::all_exact4() {
         let buckets = geometry.buckets();
         let words = exact::key(key(buckets.into()));
@@ -187,7 +187,7 @@ fn check(scheme: &Exact, key: u64) {
 }
 
 #[test]
-fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
+fn remainder_zero_differs_from_an_empty_slot() {
     let geometry = Geometry::new(600, 1, bucket::Lanes::new(4, 16));
     let words = memory(geometry);
     let table = exact_of(24, geometry, &words);
@@ -201,7 +201,7 @@ fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
 
 /// Adds many keys at a time, and more than fit: every key that is not refused is in the table.
 #[test]
-fn all_of_many_come_in_but_those_who_are_refused() {
+fn bulk_insert_adds_all_but_refused_keys() {
     for buckets in [512, 600, 9_000, 131_072, 150_000] {
         let geometry = Geometry::exact4(buckets);
         let words = memory(geometry);
@@ -250,7 +250,7 @@ const PATTERNS: [fn(u32) -> u32; 14] = [
 ];
 
 #[test]
-fn patterns_of_addresses_fill_a_table_like_random_ones() {
+fn address_patterns_fill_like_random_addresses() {
     for buckets in [1 << 12, 5_000, 1 << 13, 1 << 15, 50_000] {
         let geometry = Geometry::exact4(buckets);
         for (pattern, seed) in PATTERNS.iter().flat_map(|pattern| (0..6).map(move |seed| (pattern, seed))) {
@@ -271,7 +271,7 @@ fn patterns_of_addresses_fill_a_table_like_random_ones() {
 }
 
 #[test]
-fn patterns_of_networks_fill_a_table_like_random_ones() {
+fn network_patterns_fill_like_random_networks() {
     for geometry in [1024, 1040, 1500].map(Geometry::six) {
         for (shift, seed) in
             [0, 8, 13, 16, 31, 32, 40, 48].into_iter().flat_map(|shift| (0..6).map(move |seed| (shift, seed)))
@@ -311,7 +311,7 @@ const ROWS: [Row; 7] = [
 /// the first at 27 % load. The smallest tables are left out: chance matters there, and one key in two hundred
 /// refuses random prefixes as well.
 #[test]
-fn rows_of_prefixes_fill_a_table_like_random_ones() {
+fn consecutive_prefixes_fill_like_random_prefixes() {
     for (buckets, keys) in [(512, 40), (600, 40), (1016, 40), (4096, 6), (5120, 6)] {
         let geometry = Geometry::six(buckets);
         let limit = geometry.limit() as f64 / geometry.slots() as f64;

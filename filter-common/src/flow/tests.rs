@@ -128,7 +128,7 @@ fn error6(kind: u8, from: u128, quoted: &[u8]) -> Vec<u8> {
 
 /// (what is sent, what comes in, whether it is part of the flow, why)
 #[test]
-fn what_answers_is_told_from_what_begins() {
+fn replies_are_distinguished_from_new_flows() {
     let cases: Vec<(Vec<u8>, Vec<u8>, bool, &str)> = vec![
         (out4(6, &segment(40000, 443, SYN)), in4(6, &segment(443, 40000, SYN | ACK)), true, "an answer"),
         (out4(6, &segment(40000, 443, SYN)), in4(6, &segment(443, 40000, ACK)), true, "what follows"),
@@ -158,7 +158,7 @@ fn what_answers_is_told_from_what_begins() {
 }
 
 #[test]
-fn an_error_counts_as_part_of_the_flow_that_it_quotes_whoever_sends_it() {
+fn icmp_error_belongs_to_the_quoted_flow() {
     const ROUTER: u32 = 0x0A00_0001;
     let ours = packet4([US, PEER], 6, 2, 0, &segment(40000, 443, SYN)[..8]);
     let flows = Flows::sends(&out4(6, &segment(40000, 443, SYN)));
@@ -182,7 +182,7 @@ fn an_error_counts_as_part_of_the_flow_that_it_quotes_whoever_sends_it() {
 }
 
 #[test]
-fn a_later_fragment_is_part_of_any_flow_of_its_protocol_with_its_sender() {
+fn later_fragment_belongs_to_any_flow_with_sender() {
     let flows = Flows::sends(&out4(17, &ports(40000, 53)));
     let later = |protocol| ethernet(0, 0x0800, packet4([PEER, US], protocol, 0, 185, &[0; 16]));
     assert!(flows.hears(&later(17)) && !flows.hears(&later(6)));
@@ -197,7 +197,7 @@ fn a_later_fragment_is_part_of_any_flow_of_its_protocol_with_its_sender() {
 }
 
 #[test]
-fn ports_are_found_behind_tags_options_and_extension_headers() {
+fn ports_are_found_after_tags_options_extension_headers() {
     let (ask, answer) = (ports(40000, 53), ports(53, 40000));
     for tags in 0..=8 {
         for words in 0..=10 {
@@ -219,7 +219,7 @@ fn ports_are_found_behind_tags_options_and_extension_headers() {
 }
 
 #[test]
-fn what_is_cut_short_is_part_of_nothing_and_reads_nothing_beyond_its_end() {
+fn truncated_frames_belong_to_no_flow() {
     let flows = Flows::sends(&out4(6, &segment(40000, 443, SYN)));
     let whole = in4(6, &segment(443, 40000, ACK));
     for end in 0..whole.len() {
@@ -231,7 +231,7 @@ fn what_is_cut_short_is_part_of_nothing_and_reads_nothing_beyond_its_end() {
 }
 
 #[test]
-fn a_flow_ends_when_this_host_has_long_sent_nothing() {
+fn flow_expires_without_sent_packets() {
     let minute = 60 * SECOND;
     for (sent, heard, age) in [
         (out4(17, &ports(40000, 53)), in4(17, &ports(53, 40000)), 3 * minute),
@@ -246,7 +246,7 @@ fn a_flow_ends_when_this_host_has_long_sent_nothing() {
 }
 
 #[test]
-fn what_this_host_sends_keeps_its_flow_young_at_most_once_a_second() {
+fn sending_renews_flow_once_a_second() {
     let flows = Flows::default();
     let (begins, goes_on) = (out4(6, &segment(40000, 443, SYN)), out4(6, &segment(40000, 443, ACK)));
     let last = || flows.0.borrow().values().copied().collect::<Vec<_>>();
@@ -260,7 +260,7 @@ fn what_this_host_sends_keeps_its_flow_young_at_most_once_a_second() {
 
 /// A service may start to listen on a port while a flow from it continues.
 #[test]
-fn a_flow_that_is_known_goes_on_from_a_port_that_begins_none() {
+fn known_flow_continues_from_listening_port() {
     let flows = Flows::default();
     let frame = &out4(17, &ports(40000, 443))[..];
     record(&frame, &flows, |_| true, || SECOND);

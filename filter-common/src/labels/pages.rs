@@ -2,7 +2,7 @@
 //! holds one label for all of them, or the number of a page with a label for each. A page exists only if
 //! entries of several lists are among these 256 bits.
 
-use super::{Bytes, Label, Labels, LabelsMut, OTHER, word_of, words_for};
+use super::{Label, LabelBytes, Labels, LabelsMut, OTHER, word_of, words_for};
 use crate::{Rest, Words, WordsMut};
 
 /// The number of labels in a page.
@@ -44,7 +44,7 @@ pub fn label(words: &(impl Words + ?Sized), directory: u32, pages: u32, number: 
             let number = page * PAGE + at % PAGE;
             // Linux 6.1 does not infer how large the sum can be, so this comparison shows it.
             let is_one = word_of(number) < pages * word_of(PAGE);
-            if is_one { Bytes(words.rest(directory)).label(number) } else { OTHER }
+            if is_one { LabelBytes(words.rest(directory)).label(number) } else { OTHER }
         }
     }
 }
@@ -69,7 +69,7 @@ pub fn set_entry(words: &(impl WordsMut + ?Sized), number: u32, entry: Entry) {
 
 /// The labels in the page with this number.
 pub fn page<W: WordsMut + ?Sized>(words: &W, directory: u32, number: u32) -> impl LabelsMut {
-    Rest::new(Bytes(Rest::new(words, directory)), number * PAGE)
+    Rest::new(LabelBytes(Rest::new(words, directory)), number * PAGE)
 }
 
 #[inline(always)]
@@ -84,7 +84,7 @@ mod tests {
     use std::vec;
 
     #[test]
-    fn there_is_one_label_for_all_or_one_for_each() {
+    fn entry_has_one_label_or_a_page() {
         let memory = vec![Cell::new(0); words(DIRECTORY4, 6) as usize];
         let words = &memory[..];
         let label = |number, at| label(words, DIRECTORY4, 64, number, at);

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_length_is_kept_by_its_class_and_by_any() {
+    fn every_class_keeps_its_lengths() {
         for length in 33..=64 {
             let bit = 1 << (64 - length);
             assert!(kept(of(length)) & bit != 0 && kept(ANY) & bit != 0, "/{length}");

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::Words;
 use crate::labels::pages::{self, label};
-use crate::labels::{Bytes, Label, Labels as _, OTHER, word_of};
+use crate::labels::{Label, LabelBytes, Labels as _, OTHER, word_of};
 use crate::target::{Prefix, Prefix6};
 
 /// The number of labels in a node.
@@ -54,7 +54,7 @@ fn beside(labels: &(impl Words + ?Sized), last_start: u64, told: Told) -> Label 
     if begins >= size::of_last_start(last_start) {
         return OTHER;
     }
-    Bytes(labels.rest_at(begins)).label(told % (1 << BYTE_BITS))
+    LabelBytes(labels.rest_at(begins)).label(told % (1 << BYTE_BITS))
 }
 
 /// The places of the labels of the words or bits that hold this prefix. None if the levels do not hold it.

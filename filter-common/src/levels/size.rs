@@ -54,13 +54,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn from_one_power_of_two_to_the_next_there_are_64() {
+    fn there_are_64_sizes_between_powers_of_two() {
         assert_eq!(all().count(), 8 * 64 + 1);
         assert_eq!([all().next(), all().last()], [Some(SMALLEST), Some(LARGEST)]);
     }
 
     #[test]
-    fn there_is_room_for_one_in_64_more_and_hardly_for_more_than_two() {
+    fn sizes_leave_one_or_two_64ths_of_room() {
         for words in [60_000, 65_535, 100_000, 131_072, 1_234_567, 16_000_000] {
             let size = for_words(words);
             assert!(size >= words + words / 64, "{words} words in {size}");

@@ -187,13 +187,13 @@ fn every_address_meets_what_covers_it() {
 }
 
 #[test]
-fn where_pages_and_nodes_run_out_the_table_holds_short_prefixes_too() {
+fn table_holds_short_prefixes_without_free_pages() {
     let short = (0..3).map(|seed| live(SCANT, 1 << 12, 6000, seed)).sum::<usize>();
     assert!(short > 100, "{short} only");
 }
 
 #[test]
-fn a_copy_tells_the_same_and_has_room_again() {
+fn copy_is_equal_and_regains_room() {
     let (memory, fresh) = (Memory::new(SCANT), Memory::new(SCANT));
     let (mut world, mut random) = (World::new(&memory, SCANT), Random(5));
     while !world.levels.is_worth_copying() {
@@ -227,7 +227,7 @@ fn a_copy_tells_the_same_and_has_room_again() {
 /// Adds two batches. The second finds pages, nodes (some of them classed), and words that list everything
 /// below them.
 #[test]
-fn as_many_words_are_taken_as_were_counted_before() {
+fn allocated_words_equal_the_counted_words() {
     for seed in 0..40 {
         let memory = Memory::new(ROOMY);
         let (mut world, mut random) = (World::new(&memory, ROOMY), Random(seed));
@@ -352,11 +352,11 @@ fn wrong(seeds: core::ops::Range<u64>, has_grace: bool) -> Option<std::string::S
 }
 
 #[test]
-fn whatever_moment_a_reader_comes_at_it_meets_what_is_listed_all_the_time_and_nothing_else() {
+fn every_interleaved_reader_gets_correct_verdicts() {
     assert_eq!(wrong(0..400, true), None);
 }
 
 #[test]
-fn without_a_grace_period_before_removals_somebody_would_be_missed() {
+fn missing_grace_period_loses_a_prefix() {
     assert!(wrong(0..400, false).is_some());
 }

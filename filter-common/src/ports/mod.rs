@@ -248,7 +248,7 @@ mod tests {
 
     /// Compares random clauses with the simple definition, port by port.
     #[test]
-    fn a_clause_wants_every_port_that_is_said_and_no_other() {
+    fn clause_wants_exactly_its_ports() {
         let mut state = 1_u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn however_ports_are_said_the_clause_is_the_same() {
+    fn equal_ports_make_equal_clauses() {
         let said = [range(8000, 8100), range(22, 22), range(8050, 8200), range(8201, 8300), range(22, 22)];
         assert_eq!(only(&said), only(&[range(22, 22), range(8000, 8300)]));
         assert_ne!(only(&said), except(&said));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ports_is_left_alone_by_ports_and_dropped_by_all_but() {
+    fn portless_packets_are_dropped_only_by_except() {
         let (ssh, not_https) = (only(&[range(22, 22)]), except(&[range(443, 443)]));
         assert_eq!([ssh, not_https].map(|clause| clause.wants(Port::NONE)), [Wants::Pass, Wants::Drop]);
         assert_eq!([ssh, not_https].map(|clause| clause.wants(Port::ELSEWHERE)), [Wants::Fragment; 2]);
@@ -292,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn there_may_be_so_many_ranges_and_not_one_more() {
+    fn more_than_32_ranges_are_refused() {
         let apart = |count: u16| (0..count).map(|number| range(2 * number, 2 * number));
         assert_eq!(Clause::new(false, apart(32)).unwrap().ranges().count(), MOST_RANGES);
         assert_eq!(Clause::new(false, apart(33)), Err(TooMany));
     }
 
     #[test]
-    fn it_is_told_as_it_follows_dropped() {
+    fn clause_text_follows_the_word_dropped() {
         assert_eq!(only(&[range(22, 22)]).to_string(), "on port 22 only");
         assert_eq!(only(&[range(8000, 8100), range(22, 22)]).to_string(), "on ports 22, 8000-8100 only");
         assert_eq!(except(&[range(443, 443)]).to_string(), "on all but port 443");

@@ -14,7 +14,7 @@ use crate::cuckoo::scheme::{Home, ONE_KIND, Token};
 use crate::cuckoo::six::{self, Fingerprint, Kind, UpTo64};
 use crate::hash::Address6;
 use crate::labels::pages::{self, DIRECTORY4};
-use crate::labels::{self, Bytes, Label, Labels, OTHER};
+use crate::labels::{self, Label, LabelBytes, Labels, OTHER};
 use crate::levels::{self, Below, Lengths, Told};
 use crate::packet::Source;
 use crate::settings::MOST_LENGTHS;
@@ -142,7 +142,7 @@ pub fn seen_label4(set: &impl Set, labels: &impl SetLabels, number: u32) -> Labe
 #[inline(always)]
 fn beside(labels: Option<impl Words>, words: u32, number: u32) -> Label {
     match labels {
-        Some(labels) if labels::word_of(number) < words => Bytes(labels).label(number),
+        Some(labels) if labels::word_of(number) < words => LabelBytes(labels).label(number),
         _ => OTHER,
     }
 }
@@ -160,7 +160,7 @@ pub fn label_of_address4(set: &impl Set, labels: &impl SetLabels, shuffled: u64)
     }
     let Some(labels) = labels.addresses() else { return OTHER };
     let token = Token { kind: ONE_KIND, bits: scheme.token_bits(shuffled) };
-    Stash::labelled(&words, &Bytes(labels)).label_of(token).unwrap_or(OTHER)
+    Stash::labelled(&words, &LabelBytes(labels)).label_of(token).unwrap_or(OTHER)
 }
 
 /// The number of the label of the entry seen in one of these buckets. Computed only after a hit.
@@ -323,7 +323,7 @@ fn label_at6(set: &impl Set, labels: &impl SetLabels, homes: [Home; 2], token: T
             return Some(beside(labels.six(), label_words, home.bucket * SLOTS6 + at + stash::LABELS));
         }
     }
-    let stash = Stash::labelled(&words, Bytes(labels.six()?));
+    let stash = Stash::labelled(&words, LabelBytes(labels.six()?));
     if stash.count() == 0 { None } else { stash.label_of(token) }
 }
 
@@ -349,7 +349,7 @@ mod tests {
 
     /// The code that this address would have in its second home is that of an empty slot.
     #[test]
-    fn who_has_one_home_only_is_not_found_in_empty_slots_and_has_his_own_label() {
+    fn single_home_address_ignores_empty_slots() {
         let (geometry, key) = (Geometry::exact4(5 << 18), exact::key([3, 5, 7]));
         let scheme = Exact::new(32, key, geometry);
         let lanes = geometry.lanes();
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(home, other, "its remainder is zero");
         let slot = table.slot(home.bucket, 2);
         table.put(slot, home.code);
-        Bytes(beside).write(stash::LABELS + table.number_of(slot), 77);
+        LabelBytes(beside).write(stash::LABELS + table.number_of(slot), 77);
         assert_eq!(label(&set, &labels, Source::V4(address)), Some(77));
         words.store(stash::WORDS + slot.word, 0);
         assert_eq!(label(&set, &labels, Source::V4(address)), None);

@@ -144,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_ranges_have_as_many_pieces_as_promised() {
+    fn worst_ranges_reach_the_piece_limits() {
         assert_eq!(pieces("0.0.0.1-255.255.255.254").len(), 62);
         let all_but_the_ends = Span(Ends::V6(1, u128::MAX - 1));
         assert_eq!(all_but_the_ends.into_iter().count(), 254);
     }
 
     #[test]
-    fn an_address_and_a_prefix_are_spans_of_one_piece() {
+    fn addresses_and_prefixes_are_one_piece() {
         assert_eq!(pieces("192.0.2.1"), ["192.0.2.1"]);
         assert_eq!(pieces("::/0"), ["::/0"]);
         assert_eq!("10.0.0.0-10.255.255.255".parse::<Span>().unwrap().to_string(), "10.0.0.0/8");
@@ -190,7 +190,7 @@ mod tests {
         }
 
         #[test]
-        fn the_pieces_of_any_ipv6_range_adjoin_and_cannot_be_merged(a: u128, b: u128, shift in 0u32..128) {
+        fn ipv6_pieces_adjoin_and_cannot_merge(a: u128, b: u128, shift in 0u32..128) {
             let (a, b) = (a.min(b), a.max(b));
             let (first, last) = (a, a.saturating_add((b - a) >> shift));
             let pieces: Vec<_> = Span(Ends::V6(first, last)).into_iter().map(six).collect();

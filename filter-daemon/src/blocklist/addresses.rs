@@ -15,7 +15,7 @@ const HALVES: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub struct Addresses {
     /// Empty until the first address is inserted; then one slot for each first half.
-    shelves: Vec<Option<Box<Shelf>>>,
+    shelves: Vec<Option<Box<AddressBlock>>>,
     len: usize,
     /// All shelves outside this range are empty and always were, so an iteration skips them.
     used: Option<(usize, usize)>,
@@ -25,7 +25,7 @@ pub struct Addresses {
 /// closed once they are more than half of all places. Closing each at once would take quadratic time over a
 /// long run of removals.
 #[derive(Debug, Default)]
-struct Shelf {
+struct AddressBlock {
     seconds: Vec<u16>,
     claims: Vec<Option<ClaimsId>>,
     gaps: usize,
@@ -117,7 +117,7 @@ impl Addresses {
     }
 }
 
-impl Shelf {
+impl AddressBlock {
     fn entries(&self, first: usize, skip: usize) -> impl Iterator<Item = (u32, ClaimsId)> + '_ {
         let seconds =
             self.seconds[skip..].iter().map(move |second| (first as u32) << 16 | u32::from(*second));
@@ -142,7 +142,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::claims::Registry;
+    use super::super::claims::ClaimRegistry;
     use super::*;
 
     /// A small set of addresses that collide often, at both ends of each half and of the whole range.
@@ -153,8 +153,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_what_a_tree_does(steps in prop::collection::vec((any::<bool>(), address()), 0..80), from in address()) {
-            let [one, other] = Registry::two_sets();
+        fn map_behaves_like_a_tree(steps in prop::collection::vec((any::<bool>(), address()), 0..80), from in address()) {
+            let [one, other] = ClaimRegistry::two_sets();
             let (mut addresses, mut tree) = (Addresses::default(), BTreeMap::new());
             for (number, (enters, address)) in steps.into_iter().enumerate() {
                 let claims = if number % 3 == 0 { one } else { other };

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use filter_common::target::Target;
 
-use super::undo::Step;
+use super::undo::UndoStep;
 use super::{
-    Blocklist, Change, Claim, Effects, From, List, ListId, Origin, Polarity, Reach, Record, Settings,
-    Targets, Timestamp, TooManyLists, Undo, Want,
+    Blocklist, Change, Claim, Effects, ListId, ListInfo, Origin, Polarity, Reach, Record, ReleaseFrom,
+    Settings, Targets, Timestamp, TooManyLists, Undo, Want,
 };
 
 /// The result of one change.
@@ -221,7 +221,7 @@ impl Blocklist {
     /// A claim that another change has modified since then stays as it is.
     fn undo(&mut self, undo: &Undo) -> Applied {
         let mut applied = Applied::default();
-        for Step { list, before, after, targets } in undo.backwards() {
+        for UndoStep { list, before, after, targets } in undo.backwards() {
             if !self.lists.has(*list) {
                 continue;
             }
@@ -259,7 +259,7 @@ impl Blocklist {
         let live = done.backwards().filter(|step| self.lists.get(step.list).origin.is_live());
         live.filter_map(|step| {
             let Claim { list, since, until, note, by, .. } = step.after.clone()?;
-            let List { name, polarity, .. } = self.lists.get(list);
+            let ListInfo { name, polarity, .. } = self.lists.get(list);
             let (list, polarity, targets) = (name.clone(), *polarity, step.targets.clone());
             Some(Record::Want { list, polarity, since, until, note, by, targets })
         })
@@ -290,10 +290,10 @@ impl Blocklist {
         Ok(())
     }
 
-    pub(super) fn lists_of(&self, from: &From) -> Result<Vec<ListId>, Refusal> {
+    pub(super) fn lists_of(&self, from: &ReleaseFrom) -> Result<Vec<ListId>, Refusal> {
         match from {
-            From::List(name) => Ok(vec![self.list_named(name)?]),
-            From::EveryLiveList(polarity) => Ok(self.lists.live(*polarity).collect()),
+            ReleaseFrom::List(name) => Ok(vec![self.list_named(name)?]),
+            ReleaseFrom::EveryLiveList(polarity) => Ok(self.lists.live(*polarity).collect()),
         }
     }
 

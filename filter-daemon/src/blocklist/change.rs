@@ -12,7 +12,7 @@ pub enum Change {
     Want(Want),
     /// A list no longer wants these targets.
     Release {
-        from: From,
+        from: ReleaseFrom,
         /// The targets to release.
         targets: Targets,
     },
@@ -80,7 +80,7 @@ impl Want {
 
 /// The lists whose entries are released.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum ReleaseFrom {
     /// One list, by its name.
     List(Arc<str>),
     /// Every live list of this polarity.

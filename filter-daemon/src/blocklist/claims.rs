@@ -71,14 +71,14 @@ impl Claim {
 
 /// The place of a set of claims: on its side, or in the separate store of lists that widen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum ClaimStore {
     /// On the side of this set, as packets meet it.
     Side(SetName),
     /// In the separate store of widening lists, as it was given.
     Apart,
 }
 
-/// Number of a set of claims in the [`Registry`]. It is never zero, so an `Option` of it takes no more
+/// Number of a set of claims in the [`ClaimRegistry`]. It is never zero, so an `Option` of it takes no more
 /// room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClaimsId(NonZeroU32);
@@ -99,8 +99,8 @@ const MOST_AUTHORS: usize = 1024;
 
 /// Every distinct set of claims in use.
 #[derive(Debug, Default)]
-pub struct Registry {
-    sets: Vec<Set>,
+pub struct ClaimRegistry {
+    sets: Vec<ClaimSet>,
     unused: Vec<ClaimsId>,
     known: HashMap<Arc<[Claim]>, ClaimsId>,
     /// The latest step of `with`: many targets in a row make the same step.
@@ -112,12 +112,12 @@ pub struct Registry {
 }
 
 #[derive(Debug)]
-struct Set {
+struct ClaimSet {
     claims: Arc<[Claim]>,
     users: u32,
 }
 
-impl Registry {
+impl ClaimRegistry {
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.known.len()
@@ -202,7 +202,7 @@ impl Registry {
             return id;
         }
         count_shared(&mut self.shared, &claims, 1);
-        let set = Set { claims: claims.clone(), users: 1 };
+        let set = ClaimSet { claims: claims.clone(), users: 1 };
         let id = match self.unused.pop() {
             Some(id) => {
                 self.sets[id.index()] = set;

@@ -3,7 +3,7 @@
 use filter_common::ports::{Clause, Port, Wants};
 use filter_common::sets::{SLOTS, Slot};
 
-use super::{Blocklist, List, ListId, Meaning};
+use super::{Blocklist, ListId, ListInfo, Meaning};
 
 /// Every slot for a clause is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +16,11 @@ impl Blocklist {
     }
 
     /// The ports on which the entries of `list` are blocked; all ports if none.
-    pub fn clause(&self, list: &List) -> Option<Clause> {
+    pub fn clause(&self, list: &ListInfo) -> Option<Clause> {
         self.clauses[list.slot?.number()]
     }
 
-    pub fn meaning(&self, list: &List) -> Meaning {
+    pub fn meaning(&self, list: &ListInfo) -> Meaning {
         Meaning { polarity: list.polarity, ports: self.clause(list), reach: list.reach.settled() }
     }
 

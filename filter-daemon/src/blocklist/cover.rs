@@ -4,12 +4,12 @@ use filter_common::target::Target;
 
 /// Counts of targets by family and length, without single IPv4 addresses.
 #[derive(Debug, Default)]
-pub struct Cover {
-    v4: Counts,
-    v6: Counts,
+pub struct PrefixLengths {
+    v4: LengthCounts,
+    v6: LengthCounts,
 }
 
-impl Cover {
+impl PrefixLengths {
     /// IPv4 lengths in use, each with its count.
     pub fn v4(&self) -> impl DoubleEndedIterator<Item = (u8, u64)> + '_ {
         self.v4.in_use()
@@ -35,7 +35,7 @@ impl Cover {
         counts.leave(length);
     }
 
-    fn of(&mut self, target: Target) -> (&mut Counts, u8) {
+    fn of(&mut self, target: Target) -> (&mut LengthCounts, u8) {
         match target {
             Target::V4(prefix) => (&mut self.v4, prefix.length()),
             Target::V6(prefix) => (&mut self.v6, prefix.length()),
@@ -48,19 +48,19 @@ const LONGEST: u8 = 128;
 
 /// The number of targets of each length.
 #[derive(Debug)]
-struct Counts {
+struct LengthCounts {
     counts: [u64; LONGEST as usize + 1],
     /// The lengths in use. Few of the 129 are, and every query reads them.
     used: Lengths,
 }
 
-impl Default for Counts {
+impl Default for LengthCounts {
     fn default() -> Self {
         Self { counts: [0; LONGEST as usize + 1], used: Lengths::default() }
     }
 }
 
-impl Counts {
+impl LengthCounts {
     fn in_use(&self) -> impl DoubleEndedIterator<Item = (u8, u64)> + '_ {
         self.used.map(|length| (length, self.counts[usize::from(length)]))
     }
@@ -141,8 +141,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_that_are_in_use_come_in_order_from_both_ends() {
-        let mut cover = Cover::default();
+    fn used_lengths_are_ordered_from_both_ends() {
+        let mut cover = PrefixLengths::default();
         for length in [128, 0, 64, 127, 64, 33] {
             cover.enter(Target::V6(Prefix::covering(7, length)));
         }

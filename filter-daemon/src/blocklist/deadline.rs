@@ -103,7 +103,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pages_of_what_expires_are_in_order_and_whole(
+        fn expiry_pages_are_ordered_and_complete(
             all in prop::collection::btree_set((1..5u32, target(), 0..3usize), 0..40),
             by in 0..6u32,
             page in 1..5usize,
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_million_deadlines_only_those_that_are_asked_for_are_looked_at() {
+    fn only_requested_deadlines_are_read() {
         let mut deadlines = Deadlines::default();
         for number in 0..1_000_000_u32 {
             deadlines.set(

@@ -7,7 +7,7 @@ use super::{Blocklist, Side};
 
 /// The dropped part of a target, as ranges of addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
+pub struct DroppedRanges {
     /// Sorted; no two are adjacent.
     dropped: Vec<Range>,
     whole: Option<Range>,
@@ -18,7 +18,7 @@ pub struct Extent {
 /// The first and the last address, as numbers in both families.
 type Range = (u128, u128);
 
-impl Extent {
+impl DroppedRanges {
     pub fn is_whole(&self) -> bool {
         self.whole.is_some_and(|whole| self.dropped == [whole])
     }
@@ -50,12 +50,12 @@ impl Extent {
 impl Blocklist {
     /// How much of `target` this set drops, on its ports. It reads at most `left` entries within the
     /// target, and subtracts them from `left`.
-    pub fn extent(&self, set: SetName, target: Target, left: &mut usize) -> Extent {
+    pub fn extent(&self, set: SetName, target: Target, left: &mut usize) -> DroppedRanges {
         let (blocked, is_complete) = ranges(self.side(set), target, left);
         let (allowed, is_all) =
             if blocked.is_empty() { (Vec::new(), true) } else { ranges(self.allow(), target, left) };
         let dropped = without(&blocked, &allowed);
-        Extent { dropped, whole: Some(range(target)), is_complete: is_complete && is_all }
+        DroppedRanges { dropped, whole: Some(range(target)), is_complete: is_complete && is_all }
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_dropped_of_a_prefix_is_what_is_blocked_of_it_and_not_allowed(
+        fn dropped_is_blocked_minus_allowed(
             (blocked, allowed, asked) in (some(), some(), prefix())
         ) {
             let extent = blocklist(&blocked, &allowed).extent(SetName::Block, asked, &mut 10_000);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_all_looked_at_is_told_as_such() {
+    fn incomplete_answer_is_marked() {
         let target = |word: &str| word.parse::<Target>().unwrap();
         let blocked = ["10.0.0.1", "10.0.0.3", "10.0.0.5"].map(target);
         let blocklist = blocklist(&blocked, &[]);

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use super::ListId;
-use super::list::{List, Lists};
+use super::list::{ListInfo, ListRegistry};
 
-impl List {
+impl ListInfo {
     /// The name to show: that of a list on removal is its old one.
     pub fn called(&self) -> &Arc<str> {
         self.was.as_ref().unwrap_or(&self.name)
     }
 }
 
-impl Lists {
+impl ListRegistry {
     /// Renames lists, all at once, and marks those of `going` for removal.
     pub fn rename_and_part(&mut self, renamed: Vec<(ListId, Arc<str>)>, going: &[ListId]) {
         let were: Vec<_> = going.iter().map(|id| (*id, self.get(*id).called().clone())).collect();
@@ -30,14 +30,14 @@ impl Lists {
     }
 
     /// True if it is on removal and another list has its name.
-    pub fn is_replaced(&self, list: &List) -> bool {
+    pub fn is_replaced(&self, list: &ListInfo) -> bool {
         list.was.as_ref().is_some_and(|was| self.find(was).is_some())
     }
 
     /// The number of entries of the largest list of this name and polarity, among this one and those on
     /// removal.
-    pub fn entries_called(&self, list: &List) -> u64 {
-        let is_same = |other: &&List| other.called() == list.called() && other.polarity == list.polarity;
+    pub fn entries_called(&self, list: &ListInfo) -> u64 {
+        let is_same = |other: &&ListInfo| other.called() == list.called() && other.polarity == list.polarity;
         let going = self.iter().map(|(_, other)| other).filter(|other| other.was.is_some());
         going.filter(is_same).map(|other| other.entries).fold(list.entries, u64::max)
     }

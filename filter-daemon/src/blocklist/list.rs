@@ -7,8 +7,8 @@ use std::time::Duration;
 use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
-use super::numbers::Numbers;
-use super::{Polarity, Reach, Reading, Spent, Targets};
+use super::numbers::LabelNames;
+use super::{ExpiredEntries, Polarity, Reach, SourceReading, Targets};
 
 /// The most live lists that there may be. Lists of the configuration have their own limit. Each list adds
 /// to the cost of every address that all of them name, and ten thousand would be noticeable.
@@ -62,7 +62,7 @@ impl Origin {
 
 /// The row of one list.
 #[derive(Clone, Debug)]
-pub struct List {
+pub struct ListInfo {
     /// The name, which is unique among the rows.
     pub name: Arc<str>,
     /// The old name of a list on removal. Another list may have that name by now.
@@ -79,14 +79,14 @@ pub struct List {
     /// The number of targets it wants.
     pub entries: u64,
     /// The latest reading of its source, if it has one.
-    pub reading: Option<Reading>,
+    pub reading: Option<SourceReading>,
     /// The expired targets that its source still names.
-    pub spent: Spent,
+    pub spent: ExpiredEntries,
     /// How far it widens longer IPv6 prefixes.
     pub reach: Reach,
 }
 
-impl List {
+impl ListInfo {
     /// The set that contains its entries.
     pub fn set(&self) -> SetName {
         self.slot.map_or(self.polarity.whole(), SetName::Clause)
@@ -100,8 +100,8 @@ impl List {
 
 /// All lists that exist.
 #[derive(Debug, Default)]
-pub struct Lists {
-    rows: BTreeMap<ListId, List>,
+pub struct ListRegistry {
+    rows: BTreeMap<ListId, ListInfo>,
     names: HashMap<Arc<str>, ListId>,
     /// Numbers are given in turn, so that a recently used one does not soon mean another list.
     next: u16,
@@ -109,7 +109,7 @@ pub struct Lists {
     reaches: BTreeMap<Arc<str>, Reach>,
     made: u64,
     /// The labels under which lists are counted.
-    pub(super) numbers: Numbers,
+    pub(super) numbers: LabelNames,
     /// True if a list was added, removed, moved or renamed since the order was last computed.
     pub(super) is_order_old: bool,
 }
@@ -118,7 +118,7 @@ pub struct Lists {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyLists;
 
-impl Lists {
+impl ListRegistry {
     /// The list of this name.
     pub fn find(&self, name: &str) -> Option<ListId> {
         self.names.get(name).copied()
@@ -131,7 +131,7 @@ impl Lists {
     }
 
     /// The row of this list.
-    pub fn get(&self, id: ListId) -> &List {
+    pub fn get(&self, id: ListId) -> &ListInfo {
         self.rows.get(&id).expect("whoever has a number has a row")
     }
 
@@ -141,7 +141,7 @@ impl Lists {
     }
 
     /// The reading of this list, to be updated.
-    pub fn reading_mut(&mut self, id: ListId) -> &mut Reading {
+    pub fn reading_mut(&mut self, id: ListId) -> &mut SourceReading {
         self.row(id).reading.get_or_insert_default()
     }
 
@@ -171,13 +171,13 @@ impl Lists {
     }
 
     /// All lists, sorted by number.
-    pub fn iter(&self) -> impl Iterator<Item = (ListId, &List)> {
+    pub fn iter(&self) -> impl Iterator<Item = (ListId, &ListInfo)> {
         self.rows.iter().map(|(id, list)| (*id, list))
     }
 
     /// The live lists of this polarity.
     pub fn live(&self, polarity: Polarity) -> impl Iterator<Item = ListId> {
-        let is_meant = move |list: &List| list.origin.is_live() && list.polarity == polarity;
+        let is_meant = move |list: &ListInfo| list.origin.is_live() && list.polarity == polarity;
         self.iter().filter(move |(_, list)| is_meant(list)).map(|(id, _)| id)
     }
 
@@ -214,9 +214,9 @@ impl Lists {
         } else {
             Reach::AS_GIVEN
         };
-        let spent = Spent::default();
+        let spent = ExpiredEntries::default();
         let age = self.made;
-        let row = List {
+        let row = ListInfo {
             name,
             was: None,
             origin,
@@ -308,7 +308,7 @@ impl Lists {
     /// Forgets the empty live lists among `ids`. The configuration does not name these.
     pub fn forget_empty(&mut self, ids: impl IntoIterator<Item = ListId>) {
         for id in ids {
-            let is_over = |list: &List| list.origin.is_live() && list.entries == 0;
+            let is_over = |list: &ListInfo| list.origin.is_live() && list.entries == 0;
             if self.rows.get(&id).is_some_and(is_over) {
                 self.forget(id);
             }
@@ -321,7 +321,7 @@ impl Lists {
         *entries = entries.saturating_add_signed(more);
     }
 
-    pub(super) fn row(&mut self, id: ListId) -> &mut List {
+    pub(super) fn row(&mut self, id: ListId) -> &mut ListInfo {
         self.rows.get_mut(&id).expect("whoever has a number has a row")
     }
 }
@@ -331,8 +331,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_lists_may_change_their_names_with_each_other() {
-        let mut lists = Lists::default();
+    fn two_lists_can_swap_names() {
+        let mut lists = ListRegistry::default();
         let [one, two] =
             ["one", "two"].map(|name| lists.make_anyway(name, Origin::File, Polarity::Block).unwrap());
         lists.rename([(one, "two".into()), (two, "one".into())]);
@@ -341,8 +341,8 @@ mod tests {
     }
 
     #[test]
-    fn a_live_list_with_nothing_on_it_is_forgotten_and_its_number_used_again() {
-        let mut lists = Lists::default();
+    fn empty_live_list_is_forgotten_and_number_reused() {
+        let mut lists = ListRegistry::default();
         for number in 0..10 * MOST_LIVE_LISTS {
             let id = lists.make_anyway(&format!("list{number}"), Origin::Live, Polarity::Block).unwrap();
             lists.forget_empty([id]);
@@ -351,16 +351,16 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_the_configuration_keeps_its_name_while_nothing_is_on_it() {
-        let mut lists = Lists::default();
+    fn empty_configured_list_keeps_its_name() {
+        let mut lists = ListRegistry::default();
         let id = lists.make_anyway("drop", Origin::File, Polarity::Block).unwrap();
         lists.forget_empty([id]);
         assert_eq!(lists.find("drop"), Some(id));
     }
 
     #[test]
-    fn there_is_an_end_to_lists() {
-        let mut lists = Lists::default();
+    fn live_lists_have_a_limit() {
+        let mut lists = ListRegistry::default();
         let mut make = |name: &str, origin| lists.make_anyway(name, origin, Polarity::Block).is_ok();
         assert!((0..MOST_LIVE_LISTS).all(|number| make(&format!("file{number}"), Origin::File)));
         let made = (0..).take_while(|number: &u32| {
@@ -372,7 +372,7 @@ mod tests {
 
     /// Programs depend on these words, so the documentation must name each.
     #[test]
-    fn every_kind_of_list_is_named_where_programs_are_told_of_kinds() {
+    fn control_docs_name_every_list_kind() {
         let page = include_str!("../../../docs/reference/control.md");
         let told: Vec<_> = page.lines().filter(|line| line.starts_with("| `kind` |")).collect();
         assert_eq!(told.len(), 2, "of lists and of status");

@@ -56,28 +56,32 @@ impl fmt::Display for Meaning {
 
 /// The text is not one that this version of filterd understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unknown;
+pub struct UnknownMeaning;
 
 impl FromStr for Meaning {
-    type Err = Unknown;
+    type Err = UnknownMeaning;
 
-    fn from_str(words: &str) -> Result<Self, Unknown> {
+    fn from_str(words: &str) -> Result<Self, UnknownMeaning> {
         let mut words = words.split(' ').peekable();
         let polarity = match words.next() {
             Some("block") => Polarity::Block,
             Some("allow") => Polarity::Allow,
-            _ => return Err(Unknown),
+            _ => return Err(UnknownMeaning),
         };
         let length = words.next_if(|word| word.starts_with('/'));
-        let length = length.map(|word| word[1..].parse().ok().filter(|length| *length <= 128).ok_or(Unknown));
+        let length =
+            length.map(|word| word[1..].parse().ok().filter(|length| *length <= 128).ok_or(UnknownMeaning));
         let reach = length.transpose()?.map_or(Reach::AS_GIVEN, Reach::to);
         let ports = match (words.next(), words.next(), words.next()) {
             (None, ..) => None,
             (Some(word @ ("only" | "except")), Some(ports), None) => {
                 let ranges: Option<Vec<Range>> = ports.split(',').map(range).collect();
-                Some(Clause::new(word == "except", ranges.ok_or(Unknown)?).map_err(|_| Unknown)?)
+                Some(
+                    Clause::new(word == "except", ranges.ok_or(UnknownMeaning)?)
+                        .map_err(|_| UnknownMeaning)?,
+                )
             }
-            _ => return Err(Unknown),
+            _ => return Err(UnknownMeaning),
         };
         Ok(Self { polarity, ports, reach })
     }
@@ -113,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_another_filterd_wrote_are_not_guessed_at() {
+    fn unknown_meanings_are_refused() {
         for words in [
             "",
             "blocks",
@@ -124,7 +128,7 @@ mod tests {
             "block only 9-1",
             "allow x",
         ] {
-            assert_eq!(words.parse::<Meaning>(), Err(Unknown), "{words}");
+            assert_eq!(words.parse::<Meaning>(), Err(UnknownMeaning), "{words}");
         }
     }
 }

@@ -46,30 +46,30 @@ use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::Target;
 
 pub use apply::{Applied, Refusal};
-pub use change::{Change, From, Want};
+pub use change::{Change, ReleaseFrom, Want};
 pub use claims::Claim;
 pub use clauses::{NoSlot, want_everything};
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
-pub use extent::Extent;
-pub use list::{List, ListId, Lists, MOST_LIVE_LISTS, Origin, TooManyLists};
+pub use extent::DroppedRanges;
+pub use list::{ListId, ListInfo, ListRegistry, MOST_LIVE_LISTS, Origin, TooManyLists};
 pub use meaning::Meaning;
-pub use numbers::Number;
+pub use numbers::LabelName;
 pub use page::{Bookmark, PAGE};
 pub use peaks::Peaks;
 pub use polarity::Polarity;
 pub use query::NamedClaim;
 pub use reach::Reach;
-pub use reading::{Accepted, Reading, Stamp, Term, Trouble};
+pub use reading::{AcceptedSource, EntryTerm, ListTrouble, SourceReading, SourceStamp};
 pub use record::Record;
 pub use settings::{Settings, Strictness};
 pub use side::Side;
-pub use spent::Spent;
+pub use spent::ExpiredEntries;
 pub use targets::Targets;
-pub use times::{Gathering, Named, Run, Times};
+pub use times::{EntryTimes, NamedTimes, TimedTargets, TimesCollector};
 pub use timestamp::Timestamp;
 pub use undo::Undo;
-use widen::Wide;
+use widen::WidenedEntries;
 
 /// All blocked and allowed targets, and the settings by which packets are judged. A blocked packet is
 /// dropped unless its source is allowed. Each side is complete and independent of the others: one for
@@ -79,11 +79,11 @@ pub struct Blocklist {
     sides: PerSet<Side>,
     /// The port clause of each slot, for the side of that slot.
     clauses: [Option<Clause>; SLOTS],
-    wide: Wide,
-    lists: Lists,
+    wide: WidenedEntries,
+    lists: ListRegistry,
     settings: Settings,
     /// The search for an overlap of allowed and blocked targets, if one is under way.
-    look: Option<overlap::Look>,
+    look: Option<overlap::OverlapSearch>,
 }
 
 impl Blocklist {
@@ -108,12 +108,12 @@ impl Blocklist {
         })
     }
 
-    pub fn lists(&self) -> &Lists {
+    pub fn lists(&self) -> &ListRegistry {
         &self.lists
     }
 
     /// The lists, to update facts other than their entries.
-    pub fn lists_mut(&mut self) -> &mut Lists {
+    pub fn lists_mut(&mut self) -> &mut ListRegistry {
         &mut self.lists
     }
 
@@ -194,7 +194,7 @@ impl Blocklist {
     /// Adds `claim` to all of these /64s at once. This is possible if no list wants any of them or any /64
     /// between them, and none is stored apart. Returns whether it was done.
     fn extend_row(&mut self, nets: &[u64], claim: &Claim, effects: &mut Effects) -> bool {
-        let List { reach, .. } = self.lists.get(claim.list);
+        let ListInfo { reach, .. } = self.lists.get(claim.list);
         let set = self.lists.get(claim.list).set();
         let is_new = *reach == Reach::AS_GIVEN
             && !self.wide.given.has_net64_of(nets)

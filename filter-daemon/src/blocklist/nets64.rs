@@ -24,7 +24,7 @@ pub struct Nets64 {
         clippy::vec_box,
         reason = "where a run comes in between, eight bytes of each behind it move, not fifty"
     )]
-    runs: Vec<Box<Run>>,
+    runs: Vec<Box<NetRun>>,
     /// The number of /64s in all runs.
     len: usize,
     /// The run that took the latest /64.
@@ -33,7 +33,7 @@ pub struct Nets64 {
 
 /// A sorted run of /64s, which is never empty.
 #[derive(Debug, Default)]
-struct Run {
+struct NetRun {
     nets: Vec<u64>,
     claims: Vec<ClaimsId>,
 }
@@ -75,7 +75,7 @@ impl Nets64 {
         }
         let nets = row.chunks(LONGEST);
         let runs =
-            nets.clone().map(|nets| Box::new(Run { nets: nets.into(), claims: vec![claims; nets.len()] }));
+            nets.clone().map(|nets| Box::new(NetRun { nets: nets.into(), claims: vec![claims; nets.len()] }));
         self.runs.splice(at..at, runs);
         self.begins.splice(at..at, nets.map(|nets| nets[0]));
         self.len += row.len();
@@ -97,7 +97,7 @@ impl Nets64 {
         let number = self.run_of(net);
         self.latest = number;
         let Some(run) = self.runs.get_mut(number) else {
-            self.put(number, Run { nets: vec![net], claims: vec![claims] });
+            self.put(number, NetRun { nets: vec![net], claims: vec![claims] });
             return true;
         };
         match run.find(net) {
@@ -112,7 +112,7 @@ impl Nets64 {
             }
             // Sorted input leaves full runs behind it.
             Err(LONGEST) => {
-                self.put(number + 1, Run { nets: vec![net], claims: vec![claims] });
+                self.put(number + 1, NetRun { nets: vec![net], claims: vec![claims] });
                 self.latest = number + 1;
                 true
             }
@@ -191,18 +191,18 @@ impl Nets64 {
         (number, skipped)
     }
 
-    fn put(&mut self, number: usize, run: Run) {
+    fn put(&mut self, number: usize, run: NetRun) {
         self.begins.insert(number, run.nets[0]);
         self.runs.insert(number, Box::new(run));
     }
 
-    fn take(&mut self, number: usize) -> Box<Run> {
+    fn take(&mut self, number: usize) -> Box<NetRun> {
         self.begins.remove(number);
         self.runs.remove(number)
     }
 }
 
-impl Run {
+impl NetRun {
     /// The index of `net`, or where to insert it.
     fn find(&self, net: u64) -> Result<usize, usize> {
         if self.nets.last().is_some_and(|last| *last < net) {
@@ -236,7 +236,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::claims::Registry;
+    use super::super::claims::ClaimRegistry;
     use super::*;
 
     #[derive(Clone, Copy, Debug)]
@@ -257,8 +257,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_what_a_tree_does(steps in steps(), from: u64, near in 0..8000_u64) {
-            let [one, other] = Registry::two_sets();
+        fn map_behaves_like_a_tree(steps in steps(), from: u64, near in 0..8000_u64) {
+            let [one, other] = ClaimRegistry::two_sets();
             let (mut nets, mut tree) = (Nets64::default(), BTreeMap::new());
             for (number, (act, begin, count, step)) in steps.into_iter().enumerate() {
                 let claims = if number % 3 == 0 { one } else { other };
@@ -302,8 +302,8 @@ mod tests {
 
     /// Ten million /64s take 120 MB. Runs are joined when most /64s have left.
     #[test]
-    fn runs_are_full_where_nets_come_in_order_and_join_when_they_leave() {
-        let [claims, _] = Registry::two_sets();
+    fn sorted_input_fills_runs_and_removal_joins() {
+        let [claims, _] = ClaimRegistry::two_sets();
         let mut nets = Nets64::default();
         (0..100_000).for_each(|net| assert!(nets.insert(net, claims)));
         assert_eq!(nets.runs.len(), 100_000_usize.div_ceil(LONGEST));

@@ -10,7 +10,7 @@ use filter_common::labels::{LAST, Label};
 use super::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Number {
+pub struct LabelName {
     pub name: Arc<str>,
     /// Since when packets are counted under this name.
     pub since: Timestamp,
@@ -20,20 +20,20 @@ pub struct Number {
 
 /// All numbers, with their names.
 #[derive(Debug)]
-pub struct Numbers {
+pub struct LabelNames {
     /// Indexed by label, without the label that all other lists share.
-    numbers: Vec<Option<Number>>,
+    numbers: Vec<Option<LabelName>>,
     names: HashMap<Arc<str>, Label>,
     turn: u64,
 }
 
-impl Default for Numbers {
+impl Default for LabelNames {
     fn default() -> Self {
         Self { numbers: vec![None; usize::from(LAST)], names: HashMap::new(), turn: 0 }
     }
 }
 
-impl Numbers {
+impl LabelNames {
     /// The number of this name, which may be an earlier one of it, or a free number; none if all are in
     /// use.
     pub fn take(&mut self, name: &Arc<str>, now: Timestamp) -> Option<Label> {
@@ -45,7 +45,7 @@ impl Numbers {
         }
         let label = all().find(|label| self.of(*label).is_none())?;
         self.names.insert(name.clone(), label);
-        *self.slot(label) = Some(Number { name: name.clone(), since: now, let_go: None });
+        *self.slot(label) = Some(LabelName { name: name.clone(), since: now, let_go: None });
         Some(label)
     }
 
@@ -77,15 +77,15 @@ impl Numbers {
     }
 
     /// The name and start of this number.
-    pub fn of(&self, label: Label) -> Option<&Number> {
+    pub fn of(&self, label: Label) -> Option<&LabelName> {
         self.numbers.get(usize::from(label).checked_sub(1)?)?.as_ref()
     }
 
-    fn of_mut(&mut self, label: Label) -> Option<&mut Number> {
+    fn of_mut(&mut self, label: Label) -> Option<&mut LabelName> {
         self.numbers.get_mut(usize::from(label).checked_sub(1)?)?.as_mut()
     }
 
-    fn slot(&mut self, label: Label) -> &mut Option<Number> {
+    fn slot(&mut self, label: Label) -> &mut Option<LabelName> {
         &mut self.numbers[usize::from(label) - 1]
     }
 }

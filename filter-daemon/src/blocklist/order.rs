@@ -15,23 +15,23 @@ use super::claims::Claim;
 
 /// The position and label of one list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct ListRank {
     rank: u32,
     label: Label,
 }
 
 /// The place of a list without a position: after all others.
-const LAST: Place = Place { rank: u32::MAX, label: OTHER };
+const LAST: ListRank = ListRank { rank: u32::MAX, label: OTHER };
 
 /// The lists, first to last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Order {
+pub struct ListOrder {
     /// Indexed by the number of the list, because every entry needs a lookup.
-    places: Vec<Place>,
+    places: Vec<ListRank>,
     next: u32,
 }
 
-impl Order {
+impl ListOrder {
     /// The order in which these lists are given.
     pub fn of(lists: impl Iterator<Item = (ListId, Label)>) -> Self {
         let mut order = Self::default();
@@ -44,11 +44,11 @@ impl Order {
         if self.places.len() <= list.index() {
             self.places.resize(list.index() + 1, LAST);
         }
-        self.places[list.index()] = Place { rank: self.next, label };
+        self.places[list.index()] = ListRank { rank: self.next, label };
         self.next = self.next.saturating_add(1);
     }
 
-    fn place(&self, list: ListId) -> Place {
+    fn place(&self, list: ListId) -> ListRank {
         self.places.get(list.index()).copied().unwrap_or(LAST)
     }
 
@@ -81,14 +81,14 @@ impl Order {
 /// The order of lists that applies to one side.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
-    in_force: Arc<Order>,
-    coming: Option<Coming>,
+    in_force: Arc<ListOrder>,
+    coming: Option<PendingOrder>,
 }
 
 /// A new order that already applies to targets up to `upto`.
 #[derive(Clone, Debug)]
-struct Coming {
-    order: Arc<Order>,
+struct PendingOrder {
+    order: Arc<ListOrder>,
     upto: Option<Target>,
 }
 
@@ -106,7 +106,7 @@ impl Labels {
     }
 
     /// The order at the end of the change, or the current one.
-    pub fn latest(&self) -> &Arc<Order> {
+    pub fn latest(&self) -> &Arc<ListOrder> {
         self.coming.as_ref().map_or(&self.in_force, |coming| &coming.order)
     }
 
@@ -119,13 +119,13 @@ impl Labels {
     }
 
     /// Sets the order at once, while no effects have reached the kernel.
-    pub fn set(&mut self, order: Arc<Order>) {
+    pub fn set(&mut self, order: Arc<ListOrder>) {
         (self.in_force, self.coming) = (order, None);
     }
 
     /// Starts the change to this order, page by page.
-    pub fn begin(&mut self, order: Arc<Order>) {
-        self.coming = Some(Coming { order, upto: None });
+    pub fn begin(&mut self, order: Arc<ListOrder>) {
+        self.coming = Some(PendingOrder { order, upto: None });
     }
 
     /// How far the change to a new order has come, if one is under way.
@@ -138,7 +138,7 @@ impl Labels {
         match (upto, &mut self.coming) {
             (Some(_), Some(coming)) => coming.upto = upto,
             (None, coming) => {
-                if let Some(Coming { order, .. }) = coming.take() {
+                if let Some(PendingOrder { order, .. }) = coming.take() {
                     self.in_force = order;
                 }
             }

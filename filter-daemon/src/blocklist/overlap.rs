@@ -17,7 +17,7 @@ const PAGE: usize = 1 << 13;
 /// A search under way through all targets of both sides in order. Nothing overlaps up to `after`. A target
 /// that enters meanwhile and overlaps another ends the search.
 #[derive(Debug, Default)]
-pub(super) struct Look {
+pub(super) struct OverlapSearch {
     after: Option<Target>,
     /// The last address seen of blocked and of allowed targets, each with its family.
     reached: [Option<(u8, u128)>; 2],
@@ -26,7 +26,7 @@ pub(super) struct Look {
 impl Blocklist {
     /// True if an allowed target overlaps a blocked one.
     pub fn overlaps(&self) -> bool {
-        let mut look = Look::default();
+        let mut look = OverlapSearch::default();
         loop {
             if let Some(overlaps) = self.look_on(&mut look) {
                 return overlaps;
@@ -48,7 +48,7 @@ impl Blocklist {
     }
 
     /// If one side is small, it is looked up on the other; otherwise both are walked in parallel.
-    fn look_on(&self, look: &mut Look) -> Option<bool> {
+    fn look_on(&self, look: &mut OverlapSearch) -> Option<bool> {
         let allow = self.allow();
         let blocked: usize = self.sides.blocking().map(|(_, block)| block.len()).sum();
         if allow.len().min(blocked) > MOST_SEEN {
@@ -62,7 +62,7 @@ impl Blocklist {
 
     /// Walks a page of `most` targets. There is an overlap if a target starts within an earlier one of the
     /// other polarity.
-    pub(super) fn walk_all(&self, look: &mut Look, most: usize) -> Option<bool> {
+    pub(super) fn walk_all(&self, look: &mut OverlapSearch, most: usize) -> Option<bool> {
         let after = look.after;
         let sides = self.sides.iter().map(|(set, side)| {
             let polarity = usize::from(set.blocks());

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Target};
 
-use super::claims::{ClaimsId, Place};
+use super::claims::{ClaimStore, ClaimsId};
 use super::targets::{of_address, of_net64};
 use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, Timestamp, targets};
 
@@ -19,7 +19,7 @@ pub const PAGE: u64 = 4096;
 const MOST_SEEN: usize = 1 << 16;
 
 /// A set of claims and its place. The target is set if only some of the claims are reported for it.
-type Set = (Place, ClaimsId, Option<Target>);
+type ClaimSetAtPlace = (ClaimStore, ClaimsId, Option<Target>);
 
 /// A position in a walk through blocked, then allowed targets: the polarity, and the last target seen; none
 /// at its start.
@@ -95,7 +95,7 @@ impl Blocklist {
         // Live lists have no clause.
         let meant = iter::once(polarity.whole());
         let of_set = |target, set| self.claims_in(target, set).filter(|claim| keep(claim.list));
-        let (mut sets, mut targets) = (BTreeMap::<Set, Targets>::new(), 0);
+        let (mut sets, mut targets) = (BTreeMap::<ClaimSetAtPlace, Targets>::new(), 0);
         let after = self.walk(meant, after, |target, (place, id)| {
             let hidden = of_set(target, (place, id)).count() < self.side_at(place).registry.claims(id).len();
             if of_set(target, (place, id)).next().is_some() {
@@ -152,7 +152,7 @@ impl Blocklist {
     /// Everything that `list` wants.
     pub fn entries_of(&self, list: ListId) -> impl Iterator<Item = Target> + '_ {
         let set = iter::once(self.lists.get(list).set());
-        let wants = move |(target, kept): &(Target, (Place, ClaimsId))| {
+        let wants = move |(target, kept): &(Target, (ClaimStore, ClaimsId))| {
             self.claims_in(*target, *kept).any(|claim| claim.list == list)
         };
         self.all_after(set, None).filter(wants).map(|(target, _)| target)
@@ -185,11 +185,11 @@ impl Blocklist {
         &self,
         sets: impl Iterator<Item = SetName>,
         after: Option<Target>,
-    ) -> impl Iterator<Item = (Target, (Place, ClaimsId))> + '_ {
-        let mut places: Vec<_> = sets.map(Place::Side).collect();
-        let blocks = |place: &Place| matches!(place, Place::Side(set) if set.blocks());
+    ) -> impl Iterator<Item = (Target, (ClaimStore, ClaimsId))> + '_ {
+        let mut places: Vec<_> = sets.map(ClaimStore::Side).collect();
+        let blocks = |place: &ClaimStore| matches!(place, ClaimStore::Side(set) if set.blocks());
         if places.iter().any(blocks) {
-            places.push(Place::Apart);
+            places.push(ClaimStore::Apart);
         }
         merged(places.into_iter().map(move |place| {
             self.side_at(place).all_after(after).map(move |(target, id)| (target, (place, id)))
@@ -203,7 +203,7 @@ impl Blocklist {
         &self,
         sets: impl Iterator<Item = SetName>,
         after: Option<Target>,
-        mut take: impl FnMut(Target, (Place, ClaimsId)) -> bool,
+        mut take: impl FnMut(Target, (ClaimStore, ClaimsId)) -> bool,
     ) -> Option<Target> {
         let mut all = self.all_after(sets, after).peekable();
         for seen in 1.. {

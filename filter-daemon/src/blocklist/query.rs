@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
-use super::claims::{ClaimsId, Place};
+use super::claims::{ClaimStore, ClaimsId};
 use super::targets::{of_address, of_net64};
 use super::{Blocklist, Claim, ListId, Polarity, Side, Targets, Timestamp};
 
@@ -52,10 +52,10 @@ impl Blocklist {
     /// Every claim on targets within `target`, without those on itself, ordered by side and then by kind.
     pub fn within(&self, polarity: Polarity, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
         let on_sides = self.sides(polarity).flat_map(move |(set, side)| {
-            side.all_within(target).map(move |(other, id)| (other, (Place::Side(set), id)))
+            side.all_within(target).map(move |(other, id)| (other, (ClaimStore::Side(set), id)))
         });
         let apart = self.apart(polarity).into_iter().flat_map(move |apart| apart.all_within(target));
-        let all = on_sides.chain(apart.map(|(other, id)| (other, (Place::Apart, id))));
+        let all = on_sides.chain(apart.map(|(other, id)| (other, (ClaimStore::Apart, id))));
         all.filter(move |(other, _)| *other != target).flat_map(move |(other, kept)| {
             self.claims_in(other, kept).map(move |claim| self.named(other, claim))
         })

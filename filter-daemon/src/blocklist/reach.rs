@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_longer_is_widened_and_on_the_way_both_lengths_hold() {
+    fn only_longer_prefixes_widen_to_both_lengths() {
         let of = |reach: Reach, target: &str| {
             let all = reach.of(target.parse().unwrap()).map(|target| target.to_string());
             all.collect::<Vec<_>>().join(" ")

@@ -8,15 +8,15 @@ use super::{Meaning, Peaks, Timestamp};
 
 /// Identifies the contents of a source without reading it. `source` makes and compares stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp(pub [u64; 7]);
+pub struct SourceStamp(pub [u64; 7]);
 
 /// The latest reading of the source of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct SourceReading {
     /// The path of the file.
     pub path: PathBuf,
     /// The stamp at the last reading; none if the file must be read again in any case.
-    pub stamp: Option<Stamp>,
+    pub stamp: Option<SourceStamp>,
     /// How many lines were not understood.
     pub rejected: u64,
     /// The first of these lines, as messages quote them.
@@ -32,22 +32,22 @@ pub struct Reading {
     /// When its database was built, in seconds since 1970; none for sources without a database.
     pub built: Option<u64>,
     /// The latest version that was accepted; none if there never was one.
-    pub accepted: Option<Accepted>,
+    pub accepted: Option<AcceptedSource>,
     /// How long the targets that it names stay on the list; for good if none.
     pub ttl: Option<Duration>,
     /// Why the list differs from its source, if it does.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<ListTrouble>,
 }
 
 /// An accepted version of a source, which the saved copy also describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Accepted {
+pub struct AcceptedSource {
     /// The name of the list at that time.
     pub name: Arc<str>,
     /// The path of the file.
     pub path: PathBuf,
     /// The stamp of the file; none if it may have been written meanwhile.
-    pub stamp: Option<Stamp>,
+    pub stamp: Option<SourceStamp>,
     /// When it was read.
     pub at: Timestamp,
     /// How many targets it named.
@@ -61,7 +61,7 @@ pub struct Accepted {
     /// The checksum of these bytes.
     pub checksum: u32,
     /// How long its targets stay on the list, and since when that applies; none if for good.
-    pub term: Option<Term>,
+    pub term: Option<EntryTerm>,
     /// The meaning of the list; none if the copy does not record it.
     pub meaning: Option<Meaning>,
     /// The sizes that the list had before it shrank.
@@ -70,16 +70,16 @@ pub struct Accepted {
 
 /// A time to live, and the moment from which it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Term {
+pub struct EntryTerm {
     pub ttl: Duration,
     /// No entry counts from an earlier moment.
     pub from: Timestamp,
 }
 
-impl Accepted {
+impl AcceptedSource {
     /// Its term with this time to live: the present term, or a new one that starts now.
-    pub fn term_of(&self, ttl: Option<Duration>, now: Timestamp) -> Option<Term> {
-        let anew = |ttl| Term { ttl, from: now };
+    pub fn term_of(&self, ttl: Option<Duration>, now: Timestamp) -> Option<EntryTerm> {
+        let anew = |ttl| EntryTerm { ttl, from: now };
         ttl.map(|ttl| self.term.filter(|term| term.ttl == ttl).unwrap_or_else(|| anew(ttl)))
     }
 
@@ -98,7 +98,7 @@ impl Accepted {
 
 /// The report on a list that differs from its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ListTrouble {
     /// When the trouble began.
     pub since: Timestamp,
     /// The error, and the version that is used instead.

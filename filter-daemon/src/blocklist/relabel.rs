@@ -6,8 +6,8 @@ use std::sync::Arc;
 use filter_common::labels::{LAST, Label, OTHER};
 use filter_common::sets::SetName;
 
-use super::numbers::Number;
-use super::order::Order;
+use super::numbers::LabelName;
+use super::order::ListOrder;
 use super::{
     Applied, Blocklist, ListId, Origin, PAGE, Polarity, SetEffects, Side, Timestamp, TooManyLists, targets,
 };
@@ -71,13 +71,13 @@ impl Blocklist {
     }
 
     /// The number of this name.
-    pub fn number_of(&self, name: &str) -> Option<(Label, &Number)> {
+    pub fn number_of(&self, name: &str) -> Option<(Label, &LabelName)> {
         let label = self.lists.numbers.find(name)?;
         Some((label, self.number(label)?))
     }
 
     /// The name and start of this number.
-    pub fn number(&self, label: Label) -> Option<&Number> {
+    pub fn number(&self, label: Label) -> Option<&LabelName> {
         self.lists.numbers.of(label)
     }
 
@@ -107,7 +107,7 @@ impl Blocklist {
         self.sides.iter_mut().filter(|(set, _)| set.blocks())
     }
 
-    fn wanted_order(&mut self, now: Timestamp) -> Order {
+    fn wanted_order(&mut self, now: Timestamp) -> ListOrder {
         let blocking = self.blocking();
         let lists = &mut self.lists;
         let names: Vec<_> = blocking.iter().map(|id| lists.get(*id).name.clone()).collect();
@@ -117,7 +117,7 @@ impl Blocklist {
         let labels: Vec<_> =
             first.iter().map(|name| lists.numbers.take(name, now).unwrap_or_default()).collect();
         let labels = labels.into_iter().chain(std::iter::repeat(OTHER));
-        Order::of(blocking.into_iter().zip(labels))
+        ListOrder::of(blocking.into_iter().zip(labels))
     }
 
     pub(super) fn relabel_page(&mut self) -> Applied {

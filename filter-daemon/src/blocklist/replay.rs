@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Blocklist, Bookmark, Claim, Effects, List, ListId, Origin, Polarity, Reach, Record, Timestamp,
+    Blocklist, Bookmark, Claim, Effects, ListId, ListInfo, Origin, Polarity, Reach, Record, Timestamp,
     TooManyLists,
 };
 
@@ -54,10 +54,10 @@ impl Blocklist {
     /// polarity. Returns the records for the journal.
     pub fn move_out_of_the_way(
         &mut self,
-        is_taken: impl Fn(&List) -> bool,
+        is_taken: impl Fn(&ListInfo) -> bool,
         into: impl Fn(Polarity) -> &'static str,
     ) -> Result<Vec<Record>, TooManyLists> {
-        let is_in_the_way = |list: &List| list.origin == Origin::Live && is_taken(list);
+        let is_in_the_way = |list: &ListInfo| list.origin == Origin::Live && is_taken(list);
         let mut taken: Vec<(ListId, Arc<str>)> = self
             .lists
             .iter()

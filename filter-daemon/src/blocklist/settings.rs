@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_only_counted_anyway_is_not_spared_by_a_pause() {
+    fn pause_changes_nothing_in_count_mode() {
         let paused = Some(Timestamp::from_secs(7));
         let enforcement = |enforce, paused| Settings { enforce, paused, ..Settings::default() }.enforcement();
         assert_eq!(enforcement(true, None), Enforcement::Drop);

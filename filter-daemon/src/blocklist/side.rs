@@ -7,12 +7,12 @@ use filter_common::labels::Label;
 use filter_common::target::Target;
 
 use super::addresses::Addresses;
-use super::claims::{Claim, ClaimsId, Registry};
-use super::cover::Cover;
+use super::claims::{Claim, ClaimRegistry, ClaimsId};
+use super::cover::PrefixLengths;
 use super::deadline::Deadlines;
 use super::nets64::Nets64;
 use super::order::Labels;
-use super::targets::{Kept, of_address, of_net64};
+use super::targets::{CompactTarget, of_address, of_net64};
 use super::{ListId, SetEffects, Targets, Timestamp};
 
 /// The number of targets of each kind in a sample.
@@ -27,8 +27,8 @@ pub struct Side {
     pub(super) addresses: Addresses,
     pub(super) nets64: Nets64,
     pub(super) others: BTreeMap<Target, ClaimsId>,
-    pub(super) cover: Cover,
-    pub(super) registry: Registry,
+    pub(super) cover: PrefixLengths,
+    pub(super) registry: ClaimRegistry,
     pub(super) deadlines: Deadlines,
     pub(super) labels: Labels,
 }
@@ -175,18 +175,18 @@ impl Side {
     }
 
     pub(super) fn claims_of(&self, target: Target) -> Option<ClaimsId> {
-        match Kept::from(target) {
-            Kept::Address(address) => self.addresses.get(address),
-            Kept::Net64(net) => self.nets64.get(net),
-            Kept::Other(target) => self.others.get(&target).copied(),
+        match CompactTarget::from(target) {
+            CompactTarget::Address(address) => self.addresses.get(address),
+            CompactTarget::Net64(net) => self.nets64.get(net),
+            CompactTarget::Other(target) => self.others.get(&target).copied(),
         }
     }
 
     fn set_claims(&mut self, target: Target, claims: ClaimsId) {
-        let is_new = match Kept::from(target) {
-            Kept::Address(address) => return self.addresses.insert(address, claims),
-            Kept::Net64(net) => self.nets64.insert(net, claims),
-            Kept::Other(target) => self.others.insert(target, claims).is_none(),
+        let is_new = match CompactTarget::from(target) {
+            CompactTarget::Address(address) => return self.addresses.insert(address, claims),
+            CompactTarget::Net64(net) => self.nets64.insert(net, claims),
+            CompactTarget::Other(target) => self.others.insert(target, claims).is_none(),
         };
         if is_new {
             self.cover.enter(target);
@@ -194,10 +194,10 @@ impl Side {
     }
 
     fn forget(&mut self, target: Target) {
-        let was_there = match Kept::from(target) {
-            Kept::Address(address) => return self.addresses.remove(address),
-            Kept::Net64(net) => self.nets64.remove(net),
-            Kept::Other(target) => self.others.remove(&target).is_some(),
+        let was_there = match CompactTarget::from(target) {
+            CompactTarget::Address(address) => return self.addresses.remove(address),
+            CompactTarget::Net64(net) => self.nets64.remove(net),
+            CompactTarget::Other(target) => self.others.remove(&target).is_some(),
         };
         if was_there {
             self.cover.leave(target);

@@ -8,12 +8,12 @@ use super::Targets;
 
 /// A set of targets. Single IPv4 addresses are stored more compactly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct ExpiredEntries {
     addresses: BTreeSet<u32>,
     others: BTreeSet<Target>,
 }
 
-impl Spent {
+impl ExpiredEntries {
     pub fn len(&self) -> usize {
         self.addresses.len() + self.others.len()
     }

@@ -18,7 +18,7 @@ pub struct Targets {
 
 /// How a target is stored. Nearly every target fits in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum CompactTarget {
     /// A single IPv4 address.
     Address(u32),
     /// The network half of an IPv6 /64.
@@ -27,7 +27,7 @@ pub enum Kept {
     Other(Target),
 }
 
-impl From<Target> for Kept {
+impl From<Target> for CompactTarget {
     fn from(target: Target) -> Self {
         match target {
             Target::V4(prefix) if prefix.is_host() => Self::Address(prefix.address()),
@@ -85,10 +85,10 @@ impl Targets {
 
     #[must_use]
     pub fn contains(&self, target: Target) -> bool {
-        match Kept::from(target) {
-            Kept::Address(address) => self.addresses.binary_search(&address).is_ok(),
-            Kept::Net64(net) => self.nets64.binary_search(&net).is_ok(),
-            Kept::Other(target) => self.others.binary_search(&target).is_ok(),
+        match CompactTarget::from(target) {
+            CompactTarget::Address(address) => self.addresses.binary_search(&address).is_ok(),
+            CompactTarget::Net64(net) => self.nets64.binary_search(&net).is_ok(),
+            CompactTarget::Other(target) => self.others.binary_search(&target).is_ok(),
         }
     }
 
@@ -163,10 +163,10 @@ impl Targets {
 
     /// Adds a target. [`sort`](Self::sort) restores the order.
     pub fn push(&mut self, target: Target) {
-        match Kept::from(target) {
-            Kept::Address(address) => self.addresses.push(address),
-            Kept::Net64(net) => self.nets64.push(net),
-            Kept::Other(target) => self.others.push(target),
+        match CompactTarget::from(target) {
+            CompactTarget::Address(address) => self.addresses.push(address),
+            CompactTarget::Net64(net) => self.nets64.push(net),
+            CompactTarget::Other(target) => self.others.push(target),
         }
     }
 
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_hold_everything_once_and_none_weighs_much_more_than_it_may() {
+    fn pages_are_complete_and_within_weight() {
         let words = [
             "10.0.0.1",
             "10.0.0.2",
@@ -237,7 +237,7 @@ mod tests {
 
     /// A request between two pages must not wait longer for pages of one kind than for those of another.
     #[test]
-    fn a_page_has_fewer_prefixes_of_ipv6_than_addresses() {
+    fn page_has_fewer_ipv6_prefixes_than_addresses() {
         let prefixes = (0..1000).map(|number| Target::V6(Prefix::covering(number << 80, 48)));
         let pages = |targets: Targets| targets.pages(600).map(|page| page.len()).collect::<Vec<_>>();
         assert_eq!(pages(prefixes.collect()), [[100; 10].as_slice()].concat());
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_within_a_prefix_is_found_among_its_neighbours() {
+    fn targets_within_a_prefix_are_found() {
         let words = [
             "192.0.2.1",
             "2001:db8::/31",
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_twice_counts_once() {
+    fn duplicates_count_once() {
         let words = [
             "10.0.0.2",
             "::1",

@@ -19,12 +19,12 @@ fn at(seconds: u32) -> Timestamp {
     Timestamp::from_secs(seconds)
 }
 
-struct Story {
+struct Scenario {
     blocklist: Blocklist,
     lists: [&'static str; 2],
 }
 
-impl Story {
+impl Scenario {
     fn new() -> Self {
         Self { blocklist: Blocklist::default(), lists: ["one", "two"] }
     }
@@ -47,7 +47,7 @@ impl Story {
     }
 
     fn release(&mut self, list: usize, words: &[&str]) -> Applied {
-        let from = From::List(self.lists[list].into());
+        let from = ReleaseFrom::List(self.lists[list].into());
         let change = Change::Release { from, targets: targets(words) };
         self.blocklist.apply(&change, at(1)).unwrap_or_default()
     }
@@ -66,8 +66,8 @@ impl Story {
 }
 
 #[test]
-fn a_target_leaves_when_the_last_list_releases_it() {
-    let mut story = Story::new();
+fn target_leaves_with_its_last_list() {
+    let mut story = Scenario::new();
     assert_eq!(story.add(0, "10.0.0.0/8", None).sets.block.entered, targets(&["10.0.0.0/8"]));
     assert!(story.add(1, "10.0.0.0/8", None).is_empty());
     let block = story.remove(0, "10.0.0.0/8").sets.block;
@@ -80,7 +80,7 @@ fn a_target_leaves_when_the_last_list_releases_it() {
 
 #[test]
 fn adding_again_extends_and_never_shortens() {
-    let mut story = Story::new();
+    let mut story = Scenario::new();
     story.add(0, "203.0.113.7", Some(100));
     story.add(0, "203.0.113.7", Some(50));
     assert!(story.expire(99).is_empty());
@@ -91,7 +91,7 @@ fn adding_again_extends_and_never_shortens() {
 
 #[test]
 fn permanent_is_longer_than_any_time() {
-    let mut story = Story::new();
+    let mut story = Scenario::new();
     story.add(0, "203.0.113.7", Some(100));
     story.add(0, "203.0.113.7", None);
     story.add(0, "203.0.113.7", Some(100));
@@ -100,8 +100,8 @@ fn permanent_is_longer_than_any_time() {
 }
 
 #[test]
-fn a_deadline_ends_the_claim_of_its_own_list_only() {
-    let mut story = Story::new();
+fn deadline_ends_only_its_own_claim() {
+    let mut story = Scenario::new();
     story.add(0, "2001:db8::/64", Some(100));
     story.add(1, "2001:db8::/64", Some(300));
     assert!(story.expire(200).is_empty());
@@ -109,8 +109,8 @@ fn a_deadline_ends_the_claim_of_its_own_list_only() {
 }
 
 #[test]
-fn what_moves_from_one_list_to_another_neither_leaves_nor_enters() {
-    let mut story = Story::new();
+fn moved_target_stays_in_the_set() {
+    let mut story = Scenario::new();
     let entered = story.want(0, &["192.0.2.1", "192.0.2.2"], None).effects;
     assert_eq!(entered.sets.block.entered.len(), 2);
     let entered = story.want(1, &["192.0.2.2", "192.0.2.3"], None).effects;
@@ -124,8 +124,8 @@ fn what_moves_from_one_list_to_another_neither_leaves_nor_enters() {
 }
 
 #[test]
-fn what_is_undone_is_as_if_it_had_never_been() {
-    let mut story = Story::new();
+fn undo_restores_the_earlier_state() {
+    let mut story = Scenario::new();
     story.want(0, &["192.0.2.1", "10.0.0.0/8"], Some(100));
     let before = story.blocklist.as_records(Bookmark::default(), usize::MAX, |_| true);
     let (settings, wanted) = (story.blocklist.settings(), &["192.0.2.1", "192.0.2.2", "2001:db8::/64"]);
@@ -142,8 +142,8 @@ fn what_is_undone_is_as_if_it_had_never_been() {
 }
 
 #[test]
-fn what_somebody_else_has_changed_since_is_not_undone() {
-    let mut story = Story::new();
+fn undo_keeps_later_changes_of_others() {
+    let mut story = Scenario::new();
     let applied = story.want(0, &["192.0.2.1", "192.0.2.2"], Some(50));
     story.want(0, &["192.0.2.2"], Some(100));
     let undone = story.apply(&Change::Undo(applied.undo), 2);
@@ -152,15 +152,15 @@ fn what_somebody_else_has_changed_since_is_not_undone() {
 }
 
 #[test]
-fn the_journal_is_told_what_truly_changed() {
-    let mut story = Story::new();
+fn records_contain_only_real_changes() {
+    let mut story = Scenario::new();
     story.want(0, &["192.0.2.1"], None);
     let applied = story.want(0, &["192.0.2.1", "192.0.2.2"], None);
     let Record::Want { targets: told, .. } = &applied.records[0] else { panic!("{applied:?}") };
     assert_eq!(*told, targets(&["192.0.2.2"]));
     story.want(1, &["192.0.2.1"], None);
     let both = Change::Release {
-        from: From::EveryLiveList(Polarity::Block),
+        from: ReleaseFrom::EveryLiveList(Polarity::Block),
         targets: targets(&["192.0.2.1", "192.0.2.9"]),
     };
     let applied = story.apply(&both, 1);
@@ -168,8 +168,8 @@ fn the_journal_is_told_what_truly_changed() {
 }
 
 #[test]
-fn a_list_of_the_configuration_is_not_changed_by_a_command() {
-    let mut story = Story::new();
+fn commands_cannot_change_configured_lists() {
+    let mut story = Scenario::new();
     story.blocklist.lists_mut().make_anyway("drop", Origin::File, Polarity::Block).unwrap();
     let change = Change::Want(Want::live("drop", Polarity::Block, targets(&["192.0.2.1"])));
     assert!(matches!(story.blocklist.apply(&change, at(1)), Err(Refusal::BelongsElsewhere { .. })));
@@ -177,12 +177,14 @@ fn a_list_of_the_configuration_is_not_changed_by_a_command() {
 }
 
 #[test]
-fn a_preview_says_what_a_change_then_does() {
-    let mut story = Story::new();
+fn preview_matches_the_change() {
+    let mut story = Scenario::new();
     story.want(0, &["192.0.2.1", "10.0.0.0/8"], None);
     let want = Change::Want(Want::live("two", Polarity::Block, targets(&["192.0.2.1", "192.0.2.2"])));
-    let release =
-        Change::Release { from: From::List("one".into()), targets: targets(&["192.0.2.1", "10.0.0.0/8"]) };
+    let release = Change::Release {
+        from: ReleaseFrom::List("one".into()),
+        targets: targets(&["192.0.2.1", "10.0.0.0/8"]),
+    };
     for change in [want, release] {
         let difference = story.blocklist.preview(&change);
         let applied = story.apply(&change, 1);
@@ -193,8 +195,8 @@ fn a_preview_says_what_a_change_then_does() {
 }
 
 #[test]
-fn a_clock_that_ran_ahead_ends_nothing() {
-    let mut story = Story::new();
+fn future_record_times_expire_nothing() {
+    let mut story = Scenario::new();
     let want = |since, until, word: &str| Record::Want {
         list: "one".into(),
         polarity: Polarity::Block,
@@ -211,25 +213,25 @@ fn a_clock_that_ran_ahead_ends_nothing() {
 }
 
 #[test]
-fn a_live_list_whose_name_is_taken_goes_on_in_another() {
-    let mut story = Story::new();
+fn live_list_with_taken_name_moves() {
+    let mut story = Scenario::new();
     story.want(0, &["192.0.2.1"], Some(100));
     story.want(1, &["192.0.2.1", "192.0.2.2"], None);
     let records = story.blocklist.move_out_of_the_way(|list| &*list.name == "one", |_| "two").unwrap();
     assert_eq!(story.blocklist.lists().find("one"), None);
     assert_eq!(story.blocklist.covering(Polarity::Block, target("192.0.2.1")).len(), 1);
     // A replay of the journal with these records gives the same result.
-    let mut again = Story::new();
+    let mut again = Scenario::new();
     again.want(0, &["192.0.2.1"], Some(100));
     again.want(1, &["192.0.2.1", "192.0.2.2"], None);
     records.into_iter().for_each(|record| again.blocklist.replay(record, at(2)).unwrap());
-    let told = |story: &Story| story.blocklist.as_records(Bookmark::default(), usize::MAX, |_| true).0;
+    let told = |story: &Scenario| story.blocklist.as_records(Bookmark::default(), usize::MAX, |_| true).0;
     assert_eq!(told(&again), told(&story));
 }
 
 #[test]
-fn an_address_is_covered_by_itself_and_by_prefixes_the_longest_first() {
-    let mut story = Story::new();
+fn covering_claims_come_longest_first() {
+    let mut story = Scenario::new();
     for word in ["198.51.100.0/24", "198.51.100.7", "198.51.0.0/16", "198.51.100.8"] {
         story.add(0, word, None);
     }
@@ -247,8 +249,8 @@ fn an_address_is_covered_by_itself_and_by_prefixes_the_longest_first() {
 }
 
 #[test]
-fn pages_tell_everything_once_and_never_cut_a_target_in_two() {
-    let mut story = Story::new();
+fn pages_are_complete_with_whole_targets() {
+    let mut story = Scenario::new();
     let words = [
         "10.0.0.0/8",
         "10.0.0.1",
@@ -287,8 +289,8 @@ fn pages_tell_everything_once_and_never_cut_a_target_in_two() {
 }
 
 #[test]
-fn the_claims_of_a_million_addresses_are_kept_once() {
-    let mut story = Story::new();
+fn equal_claims_are_stored_once() {
+    let mut story = Scenario::new();
     let many = Targets { addresses: (0..100_000).collect(), ..Targets::default() };
     let wanted = story.want_all(0, many.clone(), None);
     let list = story.blocklist.lists().find("one").unwrap();
@@ -300,8 +302,8 @@ fn the_claims_of_a_million_addresses_are_kept_once() {
 }
 
 #[test]
-fn all_of_a_large_list_whose_name_is_taken_goes_on_in_another() {
-    let mut story = Story::new();
+fn large_list_with_taken_name_moves_completely() {
+    let mut story = Scenario::new();
     let many = Targets { addresses: (0..200_000).collect(), ..Targets::default() };
     story.want_all(1, many, None);
     story.want(0, &["192.0.2.1", "2001:db8::/64"], None);
@@ -311,8 +313,8 @@ fn all_of_a_large_list_whose_name_is_taken_goes_on_in_another() {
 }
 
 #[test]
-fn a_list_is_released_in_pages_that_miss_nothing() {
-    let mut story = Story::new();
+fn pages_release_a_list_completely() {
+    let mut story = Scenario::new();
     let many = Targets { addresses: (0..100_000).collect(), ..Targets::default() };
     story.want_all(0, many, None);
     let list = story.blocklist.lists().find("one").unwrap();
@@ -320,7 +322,7 @@ fn a_list_is_released_in_pages_that_miss_nothing() {
     loop {
         let (page, next) = story.blocklist.to_release(list, after, |_| true);
         assert!(page.weight() <= PAGE);
-        let change = Change::Release { from: From::List("one".into()), targets: page };
+        let change = Change::Release { from: ReleaseFrom::List("one".into()), targets: page };
         left += story.apply(&change, 1).effects.sets.block.left.len();
         after = next;
         if next.is_none() {
@@ -358,8 +360,8 @@ fn word(number: u8) -> String {
 proptest! {
     /// The oracle keeps every claim in a plain map. The sum of all effects must equal its targets.
     #[test]
-    fn the_filter_holds_exactly_what_somebody_wants(steps in steps()) {
-        let (mut story, mut oracle) = (Story::new(), BTreeMap::<(u8, usize), Option<u32>>::new());
+    fn filter_holds_exactly_the_wanted_targets(steps in steps()) {
+        let (mut story, mut oracle) = (Scenario::new(), BTreeMap::<(u8, usize), Option<u32>>::new());
         let mut filter = BTreeSet::new();
         for step in steps {
             let effects = match step {
@@ -395,7 +397,7 @@ mod sides;
 mod widen;
 
 #[test]
-fn what_expired_of_a_file_is_not_new_until_the_file_has_forgotten_it() {
+fn expired_target_is_new_after_file_drops_it() {
     let mut blocklist = Blocklist::default();
     let want = |until, words: &[&str]| {
         let live = Want::live("drop", Polarity::Block, targets(words));
@@ -417,8 +419,8 @@ fn what_expired_of_a_file_is_not_new_until_the_file_has_forgotten_it() {
 }
 
 #[test]
-fn what_expired_of_a_live_list_may_be_added_again() {
-    let mut story = Story::new();
+fn expired_live_entry_can_return() {
+    let mut story = Scenario::new();
     story.add(0, "192.0.2.1", Some(10));
     story.apply(&Change::Expire { polarity: Polarity::Block, most: 9 }, 10);
     assert!(story.blocklist.lists().iter().all(|(_, list)| list.spent.is_empty()));
@@ -426,7 +428,7 @@ fn what_expired_of_a_live_list_may_be_added_again() {
 }
 
 #[test]
-fn who_added_it_and_when_stay_when_others_extend() {
+fn extension_keeps_author_and_start() {
     let mut blocklist = Blocklist::default();
     let want = |by: &str, until| {
         let live = Want::live("manual", Polarity::Block, targets(&["192.0.2.1"]));
@@ -443,8 +445,8 @@ fn who_added_it_and_when_stay_when_others_extend() {
 }
 
 #[test]
-fn pages_of_what_expires_name_lists_in_the_order_of_time() {
-    let mut story = Story::new();
+fn expiry_pages_are_ordered_by_time() {
+    let mut story = Scenario::new();
     story.want(0, &["192.0.2.9", "2001:db8::/64"], Some(30));
     story.want(1, &["192.0.2.9"], Some(30));
     story.want(0, &["192.0.2.7", "192.0.2.0/25"], Some(20));

@@ -7,7 +7,7 @@ use super::{Blocklist, ListId, Targets, Timestamp};
 
 /// Entries with the same start and expiry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct TimedTargets {
     pub since: Timestamp,
     /// When they expire; never if none.
     pub until: Option<Timestamp>,
@@ -16,34 +16,34 @@ pub struct Run {
 
 /// The times of all targets that the source of a list names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct EntryTimes {
     /// The entries on the list.
-    pub runs: Vec<Run>,
+    pub runs: Vec<TimedTargets>,
     /// The expired targets, which are not on the list.
     pub spent: Targets,
 }
 
 /// How such times apply to the targets that the source names now.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedTimes {
     /// The times of targets that are still named.
-    pub known: Times,
+    pub known: EntryTimes,
     /// The named targets without recorded times.
     pub new: Targets,
     /// True if some recorded targets are no longer named.
     pub has_gone: bool,
 }
 
-impl Times {
+impl EntryTimes {
     /// Applies these times to the `named` targets.
-    pub fn of(&self, named: &Targets) -> Named {
-        let mut looked = Looked::at(named);
+    pub fn of(&self, named: &Targets) -> NamedTimes {
+        let mut looked = TargetMatcher::at(named);
         let spent = looked.find(&self.spent);
-        let runs = self.runs.iter().map(|run| Run { targets: looked.find(&run.targets), ..*run });
+        let runs = self.runs.iter().map(|run| TimedTargets { targets: looked.find(&run.targets), ..*run });
         let runs: Vec<_> = runs.filter(|run| !run.targets.is_empty()).collect();
         let (known, new) = (Self { runs, spent }, looked.not_found());
         let has_gone = known.len() < self.len();
-        Named { known, new, has_gone }
+        NamedTimes { known, new, has_gone }
     }
 
     /// The number of targets with recorded times.
@@ -68,19 +68,19 @@ impl Times {
 
 /// The times of a list while they are collected page by page.
 #[derive(Debug, Default)]
-pub struct Gathering {
-    times: Times,
+pub struct TimesCollector {
+    times: EntryTimes,
     /// The index of the run with these times.
     places: HashMap<(Timestamp, Option<Timestamp>), usize>,
     /// The run of the previous target, which mostly is also that of the next one.
     last: usize,
 }
 
-impl Gathering {
+impl TimesCollector {
     /// Collects the times of one page of named targets; pages come in order. A target that is not on the
     /// list has expired.
     pub fn look_up(&mut self, page: &Targets, list: ListId, blocklist: &Blocklist) {
-        let Self { times: Times { runs, spent }, places, last } = self;
+        let Self { times: EntryTimes { runs, spent }, places, last } = self;
         for target in page.iter() {
             let Some((since, until)) = blocklist.times_of(target, list) else {
                 spent.push(target);
@@ -88,7 +88,7 @@ impl Gathering {
             };
             if runs.get(*last).is_none_or(|run| (run.since, run.until) != (since, until)) {
                 *last = *places.entry((since, until)).or_insert_with(|| {
-                    runs.push(Run { since, until, targets: Targets::default() });
+                    runs.push(TimedTargets { since, until, targets: Targets::default() });
                     runs.len() - 1
                 });
             }
@@ -96,18 +96,18 @@ impl Gathering {
         }
     }
 
-    pub fn into_times(self) -> Times {
+    pub fn into_times(self) -> EntryTimes {
         self.times
     }
 }
 
 /// Targets, with a mark on those that were found.
-struct Looked<'a> {
+struct TargetMatcher<'a> {
     named: &'a Targets,
     found: [Vec<bool>; 3],
 }
 
-impl<'a> Looked<'a> {
+impl<'a> TargetMatcher<'a> {
     fn at(named: &'a Targets) -> Self {
         Self { named, found: named.counts().map(|count| vec![false; count]) }
     }
@@ -178,25 +178,25 @@ mod tests {
         words.map(|word| word.parse().unwrap()).collect()
     }
 
-    fn run(since: u32, numbers: impl IntoIterator<Item = u32>) -> Run {
-        Run { since: at(since), until: Some(at(since + 100)), targets: targets(numbers) }
+    fn run(since: u32, numbers: impl IntoIterator<Item = u32>) -> TimedTargets {
+        TimedTargets { since: at(since), until: Some(at(since + 100)), targets: targets(numbers) }
     }
 
     #[test]
-    fn what_is_named_still_keeps_its_time_and_what_is_over_stays_over_and_all_else_is_new() {
+    fn named_targets_keep_their_times() {
         let times =
-            Times { runs: vec![run(1, 0..10), run(2, 10..20), run(3, 20..30)], spent: targets(30..40) };
-        let known = Times { runs: vec![run(1, 5..10), run(3, 20..25)], spent: targets(35..40) };
+            EntryTimes { runs: vec![run(1, 0..10), run(2, 10..20), run(3, 20..30)], spent: targets(30..40) };
+        let known = EntryTimes { runs: vec![run(1, 5..10), run(3, 20..25)], spent: targets(35..40) };
         let named = times.of(&targets((5..10).chain(20..25).chain(35..50)));
-        assert_eq!(named, Named { known, new: targets(40..50), has_gone: true });
+        assert_eq!(named, NamedTimes { known, new: targets(40..50), has_gone: true });
         let named = times.of(&targets(0..40));
-        assert_eq!(named, Named { known: times.clone(), new: Targets::default(), has_gone: false });
-        let nothing = Named { known: Times::default(), new: targets(0..9), has_gone: false };
-        assert_eq!(Times::default().of(&targets(0..9)), nothing);
+        assert_eq!(named, NamedTimes { known: times.clone(), new: Targets::default(), has_gone: false });
+        let nothing = NamedTimes { known: EntryTimes::default(), new: targets(0..9), has_gone: false };
+        assert_eq!(EntryTimes::default().of(&targets(0..9)), nothing);
     }
 
     #[test]
-    fn what_is_looked_up_in_pages_is_what_the_list_says() {
+    fn collected_times_match_the_list() {
         let mut blocklist = Blocklist::default();
         for run in [run(1, 0..10), run(2, 10..20)] {
             let want = Want {
@@ -206,19 +206,19 @@ mod tests {
             };
             blocklist.apply(&Change::Want(want), run.since).unwrap();
         }
-        let (list, mut gathering) = (blocklist.lists().find("seen").unwrap(), Gathering::default());
+        let (list, mut gathering) = (blocklist.lists().find("seen").unwrap(), TimesCollector::default());
         for page in targets(5..25).pages(3) {
             gathering.look_up(&page, list, &blocklist);
         }
         let mut times = gathering.into_times();
         times.runs.sort_by_key(|run| run.since);
-        assert_eq!(times, Times { runs: vec![run(1, 5..10), run(2, 10..20)], spent: targets(20..25) });
+        assert_eq!(times, EntryTimes { runs: vec![run(1, 5..10), run(2, 10..20)], spent: targets(20..25) });
         assert_eq!(times.later_by(-1).runs, [run(0, 5..10), run(1, 10..20)]);
     }
 
     proptest! {
         #[test]
-        fn in_steps_that_double_the_same_is_found(mut named in prop::collection::vec(0..40u32, 0..60), one in 0..40u32) {
+        fn doubling_search_finds_the_position(mut named in prop::collection::vec(0..40u32, 0..60), one in 0..40u32) {
             named.sort_unstable();
             prop_assert_eq!(count_before(&one, &named), named.iter().filter(|other| **other < one).count());
         }

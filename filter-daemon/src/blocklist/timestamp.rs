@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_later_or_earlier_than_the_scale() {
+    fn timestamps_stay_within_the_scale() {
         let [early, late] = [Timestamp(5), Timestamp(u32::MAX - 5)];
         assert_eq!(
             (early.later_by(-7), late.later_by(7), early.later_by(2)),

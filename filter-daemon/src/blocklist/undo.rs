@@ -7,7 +7,7 @@ use filter_common::target::Target;
 /// undoing a million additions needs the room of a million addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undo {
-    steps: Vec<Step>,
+    steps: Vec<UndoStep>,
 }
 
 /// How many recent steps are searched for one to extend. Several lists may change the same targets in turn.
@@ -15,7 +15,7 @@ const RECENT: usize = 8;
 
 /// One change that was made to some targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct UndoStep {
     /// The list whose claims changed.
     pub list: ListId,
     /// The claim before; none if there was none.
@@ -28,12 +28,12 @@ pub struct Step {
 impl Undo {
     /// Records that the claim of `list` on `target` changed.
     pub(super) fn note(&mut self, target: Target, list: ListId, before: Option<Claim>, after: Option<Claim>) {
-        let is_same = |step: &Step| step.list == list && step.before == before && step.after == after;
+        let is_same = |step: &UndoStep| step.list == list && step.before == before && step.after == after;
         match self.steps.iter_mut().rev().take(RECENT).find(|step| is_same(step)) {
             Some(step) => step.targets.push(target),
             None => {
                 let targets = [target].into_iter().collect();
-                self.steps.push(Step { list, before, after, targets });
+                self.steps.push(UndoStep { list, before, after, targets });
             }
         }
     }
@@ -41,11 +41,11 @@ impl Undo {
     /// Records new claims on these /64s.
     pub(super) fn note_row(&mut self, nets: &[u64], list: ListId, after: &Claim) {
         let targets = Targets { nets64: nets.to_vec(), ..Targets::default() };
-        self.steps.push(Step { list, before: None, after: Some(after.clone()), targets });
+        self.steps.push(UndoStep { list, before: None, after: Some(after.clone()), targets });
     }
 
     /// The steps, the latest first.
-    pub(super) fn backwards(&self) -> impl Iterator<Item = &Step> {
+    pub(super) fn backwards(&self) -> impl Iterator<Item = &UndoStep> {
         self.steps.iter().rev()
     }
 

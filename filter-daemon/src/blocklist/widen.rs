@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use filter_common::sets::SetName;
 use filter_common::target::Target;
 
-use super::claims::{ClaimsId, Place};
+use super::claims::{ClaimStore, ClaimsId};
 use super::{
     Blocklist, Claim, Effects, ListId, NamedClaim, Polarity, Reach, SetEffects, Side, Targets, Timestamp,
 };
@@ -22,14 +22,14 @@ const MOST_TOLD: usize = 100;
 
 /// The IPv6 targets of lists that widen.
 #[derive(Debug, Default)]
-pub struct Wide {
+pub struct WidenedEntries {
     /// The targets as they were given.
     pub(super) given: Side,
     /// How many given targets stand behind each prefix that a list blocks for them.
     behind: HashMap<(Target, ListId), u32>,
 }
 
-impl Wide {
+impl WidenedEntries {
     /// True if the claim of `list` on `target` stands for others.
     pub fn stands_for(&self, target: Target, list: ListId) -> bool {
         self.behind.contains_key(&(target, list))
@@ -197,10 +197,10 @@ impl Blocklist {
     }
 
     /// The side at this place.
-    pub(super) fn side_at(&self, place: Place) -> &Side {
+    pub(super) fn side_at(&self, place: ClaimStore) -> &Side {
         match place {
-            Place::Side(set) => self.side(set),
-            Place::Apart => &self.wide.given,
+            ClaimStore::Side(set) => self.side(set),
+            ClaimStore::Apart => &self.wide.given,
         }
     }
 
@@ -208,10 +208,11 @@ impl Blocklist {
     pub(super) fn claims_in(
         &self,
         target: Target,
-        (place, id): (Place, ClaimsId),
+        (place, id): (ClaimStore, ClaimsId),
     ) -> impl Iterator<Item = &Claim> {
         let side = self.side_at(place);
-        let is_own = move |claim: &&Claim| place == Place::Apart || !self.wide.stands_for(target, claim.list);
+        let is_own =
+            move |claim: &&Claim| place == ClaimStore::Apart || !self.wide.stands_for(target, claim.list);
         side.registry.claims(id).iter().filter(is_own)
     }
 

@@ -14,7 +14,7 @@ use crate::text::quantity;
 // The global options.
 #[derive(Debug, Args)]
 #[group(skip)]
-pub struct Everywhere {
+pub struct GlobalOptions {
     /// Print JSON: one object, or one per line for lists
     #[arg(long, help_heading = GLOBAL_HEADING)]
     pub json: bool,
@@ -32,16 +32,16 @@ pub struct Everywhere {
 // The arguments after the name of a command: its own, and the global options.
 #[derive(Debug, Args)]
 #[group(skip)]
-pub struct With<T: Args> {
+pub struct WithGlobals<T: Args> {
     /// The arguments of the command itself.
     #[command(flatten)]
     pub own: T,
     /// The global options after its name.
     #[command(flatten)]
-    pub everywhere: Everywhere,
+    pub everywhere: GlobalOptions,
 }
 
-impl Everywhere {
+impl GlobalOptions {
     /// Merges the options before the name of a command with those after it, which take precedence.
     pub fn and(self, behind: Option<&Self>) -> Self {
         let Some(behind) = behind else { return self };

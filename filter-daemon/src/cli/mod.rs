@@ -25,7 +25,7 @@ use crate::fetch;
 use crate::kernel::broker::process;
 use crate::text::printable;
 pub use completion::Shell;
-pub use everywhere::{Everywhere, With};
+pub use everywhere::{GlobalOptions, WithGlobals};
 use run::RunArguments;
 pub use run::{ConfigFile, Log, LogFormat, Run, interface_name, user_or_own};
 
@@ -35,7 +35,7 @@ pub enum Invocation {
     /// Run the daemon.
     Run(Run),
     /// Carry out a command, most of which ask the daemon.
-    Client(Client),
+    Client(ClientInvocation),
     /// Remove the filter that a daemon left in the kernel.
     Detach(Detach),
     /// Print the completion script of a shell.
@@ -82,7 +82,7 @@ pub struct Detach {
 
 /// A command and its global options.
 #[derive(Debug)]
-pub struct Client {
+pub struct ClientInvocation {
     /// The daemon to ask.
     pub endpoint: Endpoint,
     /// Print JSON instead of text?
@@ -99,7 +99,7 @@ pub struct Client {
 #[command(override_usage = USAGE, disable_help_subcommand = true)]
 struct Arguments {
     #[command(flatten)]
-    everywhere: Everywhere,
+    everywhere: GlobalOptions,
     #[command(flatten)]
     run: RunArguments,
     #[command(subcommand)]
@@ -110,9 +110,9 @@ struct Arguments {
 #[command(defer = true)]
 enum Command {
     /// Run filterd in the foreground
-    Run(With<RunArguments>),
+    Run(WithGlobals<RunArguments>),
     /// Remove the filter that a stopped filterd left in the kernel
-    Detach(With<DetachArguments>),
+    Detach(WithGlobals<DetachArguments>),
     /// Print help for filterd or a command
     Help(HelpArguments),
     /// Print the completion script of a shell
@@ -158,9 +158,9 @@ struct CompletionsArguments {
 }
 
 impl Command {
-    fn everywhere(&self) -> [Option<&Everywhere>; 2] {
+    fn everywhere(&self) -> [Option<&GlobalOptions>; 2] {
         match self {
-            Self::Run(With { everywhere, .. }) | Self::Detach(With { everywhere, .. }) => {
+            Self::Run(WithGlobals { everywhere, .. }) | Self::Detach(WithGlobals { everywhere, .. }) => {
                 [Some(everywhere), None]
             }
             Self::Verb(verb) => verb.everywhere(),
@@ -221,7 +221,7 @@ fn read(
 ) -> Result<Invocation, clap::Error> {
     let Arguments { everywhere, run, command } = parsed(words)?;
     let behind = command.as_ref().map(Command::everywhere).into_iter().flatten();
-    let Everywhere { json, quiet, socket: named, timeout } = behind.fold(everywhere, Everywhere::and);
+    let GlobalOptions { json, quiet, socket: named, timeout } = behind.fold(everywhere, GlobalOptions::and);
     let socket = named.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
     let wrong = |message: String| Arguments::command().error(ErrorKind::ValueValidation, message);
     places::check_socket(&socket).map_err(wrong)?;
@@ -230,9 +230,9 @@ fn read(
     let run = match command {
         Some(Command::Verb(verb)) => {
             run.must_be_empty().map_err(wrong)?;
-            return Ok(Invocation::Client(Client { endpoint, json, quiet, verb }));
+            return Ok(Invocation::Client(ClientInvocation { endpoint, json, quiet, verb }));
         }
-        Some(Command::Detach(With { own: DetachArguments { pin_dir }, .. })) => {
+        Some(Command::Detach(WithGlobals { own: DetachArguments { pin_dir }, .. })) => {
             run.must_be_empty().map_err(wrong)?;
             let is_usual = pin_dir.is_none();
             let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());

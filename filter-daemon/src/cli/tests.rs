@@ -16,7 +16,7 @@ fn run(line: &str) -> Run {
     }
 }
 
-fn client(line: &str) -> Client {
+fn client(line: &str) -> ClientInvocation {
     match parsed(line) {
         Ok(Invocation::Client(client)) => client,
         other => panic!("{line}: {other:?}"),
@@ -119,7 +119,7 @@ fn timeout_limits_how_long_a_daemon_is_silent() {
 }
 
 #[test]
-fn other_programs_words_are_told_ours() {
+fn foreign_commands_get_a_filterd_suggestion() {
     assert!(error("filterd block 192.0.2.1").contains("`filterd add` blocks"));
     assert!(error("filterd unban 192.0.2.1").contains("`filterd remove`"));
     assert!(error("filterd 192.0.2.1").contains("`filterd test 192.0.2.1`"));

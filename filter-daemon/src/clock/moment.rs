@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_read_again_from_its_words() {
+    fn moment_survives_its_text_form() {
         let [begun, own, wall] = [1_795_300_000, 1_795_300_007, 1_795_296_407].map(Timestamp::from_secs);
         for boot in [Boot::default(), Boot(*b"0123456789abcdef")] {
             let moment = Moment { boot, offset: -1_234_567, begun, own, wall };

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire;
@@ -17,7 +17,7 @@ pub struct Ack {
 }
 
 impl Ack {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let reply = Client::connect(socket)?.call(&wire::Ack { ids: self.ids.clone() })?;
         console.answer(&reply, render)?;
         let Some(told) = &reply.not_durable else { return Ok(Exit::Done) };

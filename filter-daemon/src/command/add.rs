@@ -4,9 +4,9 @@ use clap::Args;
 use filter_common::target::{Prefix, Target};
 
 use super::ask::addition::{self, Addition, few};
-use super::ask::change::{self, Outcome, STANDARD_INPUT};
+use super::ask::change::{self, ChangeOutcome, STANDARD_INPUT};
 use super::ask::guarded;
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use super::render::figure::count;
 use super::render::moment::Clock;
@@ -26,7 +26,7 @@ pub struct Add {
 }
 
 impl Add {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let Self { addition, .. } = self;
         let request = |words| wire::Add { wide: self.wide, ..addition.request(words) };
         let mut outcome = change::apply(&addition.targets, socket, console, &request)?;
@@ -43,7 +43,7 @@ impl Add {
     /// Adjusts the exit code. A filter that is attached nowhere drops nothing, contrary to the configuration, so
     /// the code is 7. Counting only is configured, and does not change the code. A named target that is allowed
     /// still passes, so the code is 1. Standard input may well contain allowed targets.
-    fn exit(&self, outcome: &Outcome) -> Exit {
+    fn exit(&self, outcome: &ChangeOutcome) -> Exit {
         let Changed { idle, allowed, .. } = outcome.changed;
         match (outcome.exit(self.addition.strict), idle) {
             (Exit::Done, Some(Idle::NothingAttached)) => Exit::Partly,
@@ -52,8 +52,8 @@ impl Add {
         }
     }
 
-    fn render(&self, outcome: &Outcome, clock: &Clock) -> String {
-        let Outcome { changed, .. } = outcome;
+    fn render(&self, outcome: &ChangeOutcome, clock: &Clock) -> String {
+        let ChangeOutcome { changed, .. } = outcome;
         if changed.named == 0 {
             return String::new();
         }
@@ -67,7 +67,7 @@ impl Add {
     }
 
     /// Explains that more was blocked than named, because the list widens IPv6 prefixes.
-    fn widened(&self, outcome: &Outcome, blocked: &str) -> Option<String> {
+    fn widened(&self, outcome: &ChangeOutcome, blocked: &str) -> Option<String> {
         let Widened { count: widened, length } = outcome.changed.widened?;
         let why = format!("list `{}` says `ipv6_prefix: {length}`", self.list());
         Some(match (&outcome.first[..], outcome.changed.named) {

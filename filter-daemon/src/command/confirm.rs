@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::reload;
 use super::render::console::Console;
 use super::render::moment::Clock;
@@ -15,7 +15,7 @@ use crate::exit::Exit;
 pub struct Confirm {}
 
 impl Confirm {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let confirmed = Client::connect(socket)?.call(&wire::Confirm {})?;
         let clock = console.clock();
         console.answer(&confirmed, |confirmed| render(confirmed, &clock))?;
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_too_late_is_told_so() {
+    fn late_confirm_is_reported() {
         let told = |confirmed, rolled_back| {
             render(&Reply { confirmed, rolled_back, ..Reply::default() }, &Clock::standing(100))
         };

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::ask::waiting;
 use super::render::console::Console;
 use super::render::figure::{count, counted, counted_as};
@@ -23,7 +23,7 @@ const MOST_TOLD: usize = 5;
 const MOST_CUT: usize = 20;
 
 impl Diff {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let mut client = Client::connect(socket)?;
         let found = waiting::shown(console.progress, "reading what would change", || ask(&mut client))?;
         let clock = console.clock();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_would_change_it_says_so() {
+    fn empty_diff_says_so() {
         let found = Reply { peers: 3, ..Reply::default() };
         assert_eq!(
             render(&found, &clock()),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_settings_and_interfaces_are_told_and_who_would_be_cut_is_loud() {
+    fn changes_are_shown_and_cuts_are_highlighted() {
         let entry = |list: &str, target: String, comes| EntryDifference {
             list: list.into(),
             target,
@@ -333,7 +333,7 @@ list `old` (no longer in the configuration): 1 entry would go
     }
 
     #[test]
-    fn while_protection_is_paused_nobody_is_said_to_be_cut_before_that_ends() {
+    fn during_pause_cuts_are_announced_for_its_end() {
         let found = Reply { peers: 2, cuts: 1, paused_until: Some(NOW + 120), ..Reply::default() };
         let told = render(&found, &clock());
         assert!(told.contains("WOULD BE CUT, once the pause ends: 21:30 (in 2 min) ***"), "{told}");
@@ -342,7 +342,7 @@ list `old` (no longer in the configuration): 1 entry would go
     }
 
     #[test]
-    fn a_list_that_changes_sides_tells_each_entry_under_what_it_would_be_or_is() {
+    fn reversed_list_shows_entries_by_new_effect() {
         let entry = |allows| EntryDifference {
             list: "office".into(),
             target: "192.0.2.1".into(),

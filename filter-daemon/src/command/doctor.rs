@@ -8,13 +8,13 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use serde::Serialize;
 
 use super::ask::left_at_work;
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use super::render::figure::counted;
 use crate::cli::{interface_name, places};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::{pins_note, wire};
-use crate::doctor::{self, Asked, Finding, Health, Subject};
+use crate::doctor::{self, DaemonCheck, Finding, Health, Subject};
 use crate::exit::Exit;
 use crate::text::{Explain, printable};
 
@@ -39,7 +39,7 @@ pub struct Doctor {
 
 /// The findings as JSON.
 #[derive(Debug, Serialize)]
-struct Examined<'a> {
+struct DoctorOutput<'a> {
     /// The number of findings without a problem.
     ok: usize,
     /// The number of findings that the operator should know.
@@ -50,7 +50,7 @@ struct Examined<'a> {
 }
 
 impl Doctor {
-    pub fn execute(&self, endpoint: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, endpoint: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let daemon = ask(endpoint);
         let findings = doctor::examine(&Subject {
             interfaces: self.interfaces.clone(),
@@ -63,7 +63,7 @@ impl Doctor {
             root: "/".into(),
         });
         let count = |health| findings.count(health);
-        let examined = Examined {
+        let examined = DoctorOutput {
             ok: count(Health::Ok),
             warn: count(Health::Warn),
             fail: count(Health::Fail),
@@ -74,14 +74,14 @@ impl Doctor {
     }
 
     /// The configuration that the daemon reads, or that `run` would read.
-    fn configuration(&self, daemon: &Asked) -> Option<PathBuf> {
+    fn configuration(&self, daemon: &DaemonCheck) -> Option<PathBuf> {
         let running = || daemon.answer()?.config.as_ref().map(PathBuf::from);
         let named = || self.config.clone().or_else(running).unwrap_or_else(|| places::CONFIG.into());
         (!self.no_config).then(named)
     }
 
     /// The state directory that the daemon uses, or that `run` would use.
-    fn state(&self, daemon: &Asked) -> PathBuf {
+    fn state(&self, daemon: &DaemonCheck) -> PathBuf {
         let running = || daemon.answer()?.state_dir.as_ref().map(PathBuf::from);
         self.state_dir.clone().or_else(running).unwrap_or_else(|| places::STATE.into())
     }
@@ -93,21 +93,21 @@ impl Doctor {
     }
 }
 
-fn ask(endpoint: &Endpoint) -> Asked {
+fn ask(endpoint: &Endpoint) -> DaemonCheck {
     let answered = Client::connect(endpoint).and_then(|mut client| client.call(&wire::Status {}));
     match answered {
-        Ok(status) => Asked::Answered(Box::new(status)),
+        Ok(status) => DaemonCheck::Answered(Box::new(status)),
         Err(ClientError::NotRunning(socket)) => {
-            left_at_work::told(&socket).map_or(Asked::Nobody, Asked::Left)
+            left_at_work::told(&socket).map_or(DaemonCheck::Nobody, DaemonCheck::Left)
         }
-        Err(ClientError::NotPermitted(_)) => Asked::NotPermitted,
-        Err(error) => Asked::Silent(error.explain()),
+        Err(ClientError::NotPermitted(_)) => DaemonCheck::NotPermitted,
+        Err(error) => DaemonCheck::Silent(error.explain()),
     }
 }
 
 /// Formats one line for each finding, with its remedy below. The summary comes last, where the user looks
 /// first.
-fn render(examined: &Examined) -> String {
+fn render(examined: &DoctorOutput) -> String {
     let width =
         examined.findings.iter().map(|finding| about(finding).chars().count()).max().unwrap_or_default();
     let mut text: String = examined.findings.iter().map(|finding| told(finding, width)).collect();
@@ -142,7 +142,7 @@ fn about(finding: &Finding) -> String {
         .map_or_else(|| check.to_owned(), |name| format!("{check} {}", printable::on_one_line(name)))
 }
 
-fn summary(examined: &Examined) -> String {
+fn summary(examined: &DoctorOutput) -> String {
     match (examined.fail, examined.warn) {
         (0, 0) => "all is well".to_owned(),
         (0, warn) => format!("nothing fails; {} marked warn", counted(warn as u64, "thing")),
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_mends_it_stands_below_what_was_found() {
+    fn remedies_follow_their_findings() {
         let finding = |check, interface: Option<&str>, health, message: &str, remedy: Option<&str>| Finding {
             check,
             interface: interface.map(str::to_owned),
@@ -167,7 +167,7 @@ mod tests {
             finding("jit", None, Health::Ok, "on", None),
             finding("xdp", Some("eth0"), Health::Fail, "taken", Some("bpftool link detach id 7")),
         ];
-        let told = render(&Examined { ok: 1, warn: 0, fail: 1, findings: &findings });
+        let told = render(&DoctorOutput { ok: 1, warn: 0, fail: 1, findings: &findings });
         let wanted = "\
 ok    jit       on
 FAIL  xdp eth0  taken

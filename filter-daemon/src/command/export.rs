@@ -3,16 +3,16 @@
 use clap::Args;
 
 use super::ask::entries;
-use super::ask::trouble::Trouble;
-use super::exchange::Writer;
-use super::exchange::format::Format;
+use super::ask::trouble::CommandError;
+use super::exchange::EntryWriter;
+use super::exchange::format::ExchangeFormat;
 use super::lists;
 use super::render::console::Console;
 use crate::clock;
 use crate::config::ListName;
 use crate::control::client::Endpoint;
 use crate::control::wire::entry::{HOST, LIVE};
-use crate::control::wire::lists::List;
+use crate::control::wire::lists::ListDetails;
 use crate::control::wire::{self, words};
 use crate::exit::Exit;
 use crate::text::Explanation;
@@ -21,7 +21,7 @@ use crate::text::Explanation;
 pub struct Export {
     /// plain, ipset, nft or json [default: plain, or json with --json]
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Format>,
+    format: Option<ExchangeFormat>,
     /// Only this list [default: all lists]
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
     list: Option<ListName>,
@@ -31,15 +31,15 @@ pub struct Export {
 }
 
 impl Export {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        if console.json && self.format.is_some_and(|format| format != Format::Json) {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
+        if console.json && self.format.is_some_and(|format| format != ExchangeFormat::Json) {
             let why = "--json is the same as --format json, but --format is another one";
-            return Err(Trouble::unparsable(Explanation::new(why, "leave one of them out")));
+            return Err(CommandError::unparsable(Explanation::new(why, "leave one of them out")));
         }
-        let usual = if console.json { Format::Json } else { Format::Plain };
+        let usual = if console.json { ExchangeFormat::Json } else { ExchangeFormat::Plain };
         let mut writer =
             self.format.unwrap_or(usual).writer(clock::on_the_wall(clock::after(Default::default())));
-        let lists: Vec<List> =
+        let lists: Vec<ListDetails> =
             lists::ask(socket)?.lists.into_iter().filter(|list| self.means(list)).collect();
         writer.begin(&lists, &mut console.out)?;
         let mut count = 0;
@@ -57,7 +57,7 @@ impl Export {
         Ok(if writer.lost().is_whole() { Exit::Done } else { Exit::Partly })
     }
 
-    fn means(&self, list: &List) -> bool {
+    fn means(&self, list: &ListDetails) -> bool {
         let is_named = self.list.as_ref().is_none_or(|name| name.as_str() == list.name);
         is_named && list.kind != HOST && (!self.live || list.kind == LIVE)
     }
@@ -65,9 +65,9 @@ impl Export {
     fn write(
         &self,
         allow: bool,
-        writer: &mut dyn Writer,
+        writer: &mut dyn EntryWriter,
         (socket, console): (&Endpoint, &mut Console),
-    ) -> Result<u64, Trouble> {
+    ) -> Result<u64, CommandError> {
         let list = self.list.as_ref().map(ToString::to_string);
         let request = wire::List { list, allow, ..wire::List::default() };
         let mut count = 0;

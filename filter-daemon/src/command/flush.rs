@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::ask::change;
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::ask::waiting;
 use super::render::console::Console;
 use super::render::entry::ALL_LISTS;
@@ -22,7 +22,7 @@ pub struct Flush {
 }
 
 impl Flush {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let request = wire::Flush { list: self.list.as_ref().map(ToString::to_string) };
         let mut client = Client::connect(socket)?;
         let changed = waiting::shown(console.progress, "removing what was added", || client.call(&request))?;

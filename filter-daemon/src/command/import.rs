@@ -9,17 +9,19 @@ use clap::Args;
 use serde::Serialize;
 
 use super::add;
-use super::ask::change::{self, Outcome, STANDARD_INPUT};
-use super::ask::progress::Progress;
-use super::ask::trouble::Trouble;
+use super::ask::change::{self, ChangeOutcome, STANDARD_INPUT};
+use super::ask::progress::ProgressIndicator;
+use super::ask::trouble::CommandError;
 use super::ask::ttl::Ttl;
 use super::ask::{guarded, interrupt};
-use super::exchange::format::Format;
-use super::exchange::reading::{Reading, Unreadable};
-use super::exchange::row::Rejected;
-use super::exchange::sending::Sending;
+use super::exchange::format::ExchangeFormat;
+use super::exchange::reading::{ImportReader, Unreadable};
+use super::exchange::row::RejectedRow;
+use super::exchange::sending::ImportSender;
 use super::exchange::sets::{SetAction, SetChoice, SetPlan};
-use super::exchange::sifting::{Asked, Inline, InlineEntries, Left, Sifting, To};
+use super::exchange::sifting::{
+    ImportDestination, ImportOptions, ImportSelection, InlineEntries, InlineTargets, LeftOutCounts,
+};
 use super::lists;
 use super::render::console::Console;
 use super::render::figure::{self, count, counted, counted_as};
@@ -28,7 +30,7 @@ use crate::config::ListName;
 use crate::control::client::Endpoint;
 use crate::control::wire::{Changed, Idle, words};
 use crate::exit::Exit;
-use crate::source::{Special, file};
+use crate::source::{SpecialRanges, file};
 use crate::text::{Explain, Explanation, printable};
 
 /// Further bad lines are counted, but not shown.
@@ -44,7 +46,7 @@ pub struct Import {
     list: Option<ListName>,
     /// plain, ipset, nft or json [default: recognized from the content]
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Format>,
+    format: Option<ExchangeFormat>,
     /// Expire blocks for which the file names no end: 10m, 2h, 7d [default: never]
     #[arg(long, value_name = "TIME")]
     ttl: Option<Ttl>,
@@ -79,7 +81,7 @@ pub struct Import {
 
 /// The outcome of an import.
 #[derive(Debug, Serialize)]
-struct Imported {
+struct ImportResult {
     /// The format that was recognized.
     format: &'static str,
     /// The number of entries that a dry run would import.
@@ -92,15 +94,15 @@ struct Imported {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sets: Vec<SetPlan>,
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: ChangeOutcome,
     /// How many of the targets allow instead of block.
     #[serde(skip_serializing_if = "is_none")]
     allows: u64,
     #[serde(flatten)]
-    left: Left,
+    left: LeftOutCounts,
     /// The file that contains lines for a configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
-    configuration: Option<Written>,
+    configuration: Option<WrittenFile>,
     /// Why the input is not complete, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<String>,
@@ -108,7 +110,7 @@ struct Imported {
 
 /// A file with lines for a configuration.
 #[derive(Debug, Serialize)]
-struct Written {
+struct WrittenFile {
     path: String,
     entries: u64,
     /// Whether it was only a dry run.
@@ -120,7 +122,7 @@ fn is_none(number: &u64) -> bool {
     *number == 0
 }
 
-impl Written {
+impl WrittenFile {
     fn line(&self) -> String {
         let Self { path, entries, is_dry_run } = self;
         let entries = counted_as(*entries, ["entry", "entries"]);
@@ -135,14 +137,16 @@ impl Written {
 }
 
 impl Import {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let (json, watched) = (console.json, console.progress);
         let imported = if self.file == Path::new(STANDARD_INPUT) {
-            let progress = Progress::new(watched && !console.input_is_terminal, console.input_length);
+            let progress =
+                ProgressIndicator::new(watched && !console.input_is_terminal, console.input_length);
             self.read(&mut *console.input, "standard input", progress, (socket, json))?
         } else {
-            let file = file::open(&self.file).map_err(|error| Trouble::unparsable(error.explain()))?;
-            let progress = Progress::new(watched, file.metadata().ok().map(|metadata| metadata.len()));
+            let file = file::open(&self.file).map_err(|error| CommandError::unparsable(error.explain()))?;
+            let progress =
+                ProgressIndicator::new(watched, file.metadata().ok().map(|metadata| metadata.len()));
             let name = printable::path(&self.file).to_string();
             self.read(file, &name, progress, (socket, json))?
         };
@@ -153,18 +157,18 @@ impl Import {
         &self,
         input: impl io::Read,
         name: &str,
-        progress: Progress,
+        progress: ProgressIndicator,
         (socket, json): (&Endpoint, bool),
-    ) -> Result<Imported, Trouble> {
-        let mut reading = Reading::begin(input, self.format).map_err(|error| unreadable(name, error))?;
+    ) -> Result<ImportResult, CommandError> {
+        let mut reading = ImportReader::begin(input, self.format).map_err(|error| unreadable(name, error))?;
         let sets =
             reading.choose(&self.choice()).map_err(|error| unreadable(name, Unreadable::Other(error)))?;
         let has_no_rules = reading.lacks_rules && !sets.is_empty();
-        let mut sifting = Sifting::new(self.asked(), &lists::ask(socket)?.lists);
-        let mut sending = Sending::to(socket)?;
+        let mut sifting = ImportSelection::new(self.asked(), &lists::ask(socket)?.lists);
+        let mut sending = ImportSender::to(socket)?;
         interrupt::tell_when_interrupted(sending.progress(), json, name.to_owned());
-        let mut outcome = Outcome::default();
-        let mut counts = Counts::default();
+        let mut outcome = ChangeOutcome::default();
+        let mut counts = ImportCounts::default();
         let ended = self.read_all(
             &mut reading,
             &mut sifting,
@@ -190,7 +194,7 @@ impl Import {
         match ended {
             Ok(()) => {
                 let allows = if self.changes() { sending.allows() } else { counts.allows };
-                Ok(Imported {
+                Ok(ImportResult {
                     format,
                     would_import: (!self.changes()).then_some(counts.targets),
                     has_no_rules,
@@ -213,15 +217,15 @@ impl Import {
 
     fn read_all(
         &self,
-        reading: &mut Reading<impl io::Read>,
-        sifting: &mut Sifting,
-        (sending, count): (&mut Sending<'_>, &mut Counts),
-        outcome: &mut Outcome,
-        (name, progress): (&str, &Progress),
-    ) -> Result<(), Trouble> {
-        while let Some(row) = reading.row().map_err(Trouble::Input)? {
+        reading: &mut ImportReader<impl io::Read>,
+        sifting: &mut ImportSelection,
+        (sending, count): (&mut ImportSender<'_>, &mut ImportCounts),
+        outcome: &mut ChangeOutcome,
+        (name, progress): (&str, &ProgressIndicator),
+    ) -> Result<(), CommandError> {
+        while let Some(row) = reading.row().map_err(CommandError::Input)? {
             let sifted =
-                row.and_then(|(line, item)| sifting.sift(item).map_err(|fault| Rejected { line, fault }));
+                row.and_then(|(line, item)| sifting.sift(item).map_err(|fault| RejectedRow { line, fault }));
             match sifted {
                 Ok(Some((to, targets, _))) if !self.changes() => count.add(&to, targets.len() as u64),
                 Ok(Some((to, targets, own))) => {
@@ -241,17 +245,24 @@ impl Import {
         Ok(())
     }
 
-    fn write_configuration(&self, inline: &Inline, name: &str) -> Result<Option<Written>, Trouble> {
+    fn write_configuration(
+        &self,
+        inline: &InlineTargets,
+        name: &str,
+    ) -> Result<Option<WrittenFile>, CommandError> {
         let Some(path) = &self.as_config else { return Ok(None) };
         if !self.dry_run {
             create(path, inline, name).map_err(|error| {
                 let error = printable::sentence(&error.to_string());
                 let message = format!("cannot create {}: {error}", printable::path(path));
-                Trouble::unparsable(Explanation::new(message, "name a new file in a directory that exists"))
+                CommandError::unparsable(Explanation::new(
+                    message,
+                    "name a new file in a directory that exists",
+                ))
             })?;
         }
         let (path, entries) = (printable::path(path).to_string(), inline.count() as u64);
-        Ok(Some(Written { path, entries, is_dry_run: self.dry_run }))
+        Ok(Some(WrittenFile { path, entries, is_dry_run: self.dry_run }))
     }
 
     fn choice(&self) -> SetChoice {
@@ -259,12 +270,12 @@ impl Import {
         SetChoice { block, allow, only, skip }
     }
 
-    fn asked(&self) -> Asked {
+    fn asked(&self) -> ImportOptions {
         let end = |ttl: Ttl| clock::on_the_wall(clock::after(Duration::from_secs(ttl.as_secs())));
-        Asked {
+        ImportOptions {
             list: self.list.clone(),
             until: self.ttl.map(end),
-            special: Special { included: self.include_special, wide: self.wide },
+            special: SpecialRanges { included: self.include_special, wide: self.wide },
             now: clock::on_the_wall(clock::now()),
             inline: match (self.as_live, &self.as_config) {
                 (true, _) => InlineEntries::ToLive,
@@ -274,8 +285,8 @@ impl Import {
         }
     }
 
-    fn tell(&self, imported: &Imported, console: &mut Console) -> Result<Exit, Trouble> {
-        let Imported { outcome, left, incomplete, .. } = imported;
+    fn tell(&self, imported: &ImportResult, console: &mut Console) -> Result<Exit, CommandError> {
+        let ImportResult { outcome, left, incomplete, .. } = imported;
         outcome.errors.iter().for_each(|error| console.note(&format!("error: {error}")));
         if outcome.rejected > MOST_TOLD as u64 {
             console.complain(
@@ -298,8 +309,8 @@ impl Import {
         Ok(self.exit(imported))
     }
 
-    fn exit(&self, imported: &Imported) -> Exit {
-        let Imported { outcome, left, incomplete, sets, .. } = imported;
+    fn exit(&self, imported: &ImportResult) -> Exit {
+        let ImportResult { outcome, left, incomplete, sets, .. } = imported;
         let is_partly = incomplete.is_some()
             || sets.iter().any(|set| set.action == SetAction::LeaveOut)
             || left.has_foreign
@@ -314,7 +325,7 @@ impl Import {
 
 /// Counts of the entries that were read.
 #[derive(Default)]
-struct Counts {
+struct ImportCounts {
     rows: u64,
     /// The number of targets that a dry run would send.
     targets: u64,
@@ -322,14 +333,14 @@ struct Counts {
     allows: u64,
 }
 
-impl Counts {
-    fn add(&mut self, to: &To, targets: u64) {
+impl ImportCounts {
+    fn add(&mut self, to: &ImportDestination, targets: u64) {
         self.targets += targets;
         self.allows += if to.allow { targets } else { 0 };
     }
 }
 
-fn create(path: &Path, inline: &Inline, name: &str) -> io::Result<()> {
+fn create(path: &Path, inline: &InlineTargets, name: &str) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     let name = printable::excerpt(name);
     writeln!(file, "# What `block:` and `allow:` had in the export that `filterd import` read from {name}.")?;
@@ -339,14 +350,17 @@ fn create(path: &Path, inline: &Inline, name: &str) -> io::Result<()> {
 }
 
 /// An import that lacks entries that allow would block the addresses that they protect: `missing` entries, or a cut end.
-fn must_be_safe(name: &str, cut: Option<&String>, missing: Option<Explanation>) -> Result<(), Trouble> {
+fn must_be_safe(name: &str, cut: Option<&String>, missing: Option<Explanation>) -> Result<(), CommandError> {
     if let Some(cut) = cut {
         let message = format!("{cut}; entries that allow may be missing, so nothing was imported");
-        return Err(Trouble::unparsable(Explanation::new(message, "export it again, and import all of it")));
+        return Err(CommandError::unparsable(Explanation::new(
+            message,
+            "export it again, and import all of it",
+        )));
     }
     match missing {
         None => Ok(()),
-        Some(Explanation { message, remedy }) => Err(Trouble::unparsable(Explanation {
+        Some(Explanation { message, remedy }) => Err(CommandError::unparsable(Explanation {
             message: format!("nothing was imported from {name}: {message}"),
             remedy,
         })),
@@ -354,38 +368,41 @@ fn must_be_safe(name: &str, cut: Option<&String>, missing: Option<Explanation>) 
 }
 
 /// The error for an input without targets. A failed download is often empty.
-fn nothing_read(name: &str, incomplete: Option<String>) -> Trouble {
+fn nothing_read(name: &str, incomplete: Option<String>) -> CommandError {
     let message = incomplete.unwrap_or_else(|| format!("nothing was imported: {name} contains no target"));
-    Trouble::unparsable(Explanation::new(message, "if it was downloaded, check whether the download failed"))
+    CommandError::unparsable(Explanation::new(
+        message,
+        "if it was downloaded, check whether the download failed",
+    ))
 }
 
-fn unreadable(name: &str, error: Unreadable) -> Trouble {
+fn unreadable(name: &str, error: Unreadable) -> CommandError {
     match error {
-        Unreadable::Input(error) => Trouble::Input(error),
+        Unreadable::Input(error) => CommandError::Input(error),
         Unreadable::Other(Explanation { message, remedy }) => {
-            Trouble::unparsable(Explanation { message: format!("{name}: {message}"), remedy })
+            CommandError::unparsable(Explanation { message: format!("{name}: {message}"), remedy })
         }
     }
 }
 
-fn render(imported: &Imported) -> String {
+fn render(imported: &ImportResult) -> String {
     let mut lines: Vec<_> = imported.sets.iter().map(SetPlan::line).collect();
     match imported.would_import {
         Some(count) => lines.push(render_dry_run(imported, count)),
         None => lines.extend(render_done(imported)),
     }
-    lines.extend(imported.configuration.as_ref().map(Written::line));
+    lines.extend(imported.configuration.as_ref().map(WrittenFile::line));
     lines.join("\n")
 }
 
-fn render_dry_run(Imported { format, allows, .. }: &Imported, count: u64) -> String {
+fn render_dry_run(ImportResult { format, allows, .. }: &ImportResult, count: u64) -> String {
     let all = counted_as(count, ["entry", "entries"]);
     let allowed =
         if *allows > 0 { format!(", {} of them to allow", figure::count(*allows)) } else { String::new() };
     format!("would import {all} ({format}){allowed}; nothing was changed")
 }
 
-fn render_done(Imported { format, outcome, allows, .. }: &Imported) -> Vec<String> {
+fn render_done(ImportResult { format, outcome, allows, .. }: &ImportResult) -> Vec<String> {
     let Changed { named, changed, entered, allowed, .. } = outcome.changed;
     let (renewed, same) = (changed.saturating_sub(entered), named.saturating_sub(changed));
     let part = |number: u64, what: &str| (number > 0).then(|| format!("{} {what}", count(number)));

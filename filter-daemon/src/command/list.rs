@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::ask::entries;
-use super::ask::trouble::Trouble;
-use super::ask::which::Which;
+use super::ask::trouble::CommandError;
+use super::ask::which::EntrySelection;
 use super::render::console::Console;
 use super::render::entry::{self, ALL_LISTS};
 use crate::control::client::Endpoint;
@@ -14,11 +14,11 @@ use crate::exit::Exit;
 #[derive(Debug, Args)]
 pub struct List {
     #[command(flatten)]
-    which: Which,
+    which: EntrySelection,
 }
 
 impl List {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         if show(&self.which.request(false), socket, console)? == 0 {
             console.note(&self.nothing());
         }
@@ -35,7 +35,7 @@ impl List {
 }
 
 /// Prints the requested entries as they arrive. Returns the number of entries.
-pub fn show(request: &wire::List, socket: &Endpoint, console: &mut Console) -> Result<usize, Trouble> {
+pub fn show(request: &wire::List, socket: &Endpoint, console: &mut Console) -> Result<usize, CommandError> {
     let entries = entries::of(request, socket)?;
     let clock = console.clock();
     let mut shown = 0;

@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use crate::cli::{Client, Everywhere, With};
+use crate::cli::{ClientInvocation, GlobalOptions, WithGlobals};
 use crate::control::client::Endpoint;
 use crate::exit::Exit;
 use allow::AllowVerb;
@@ -47,52 +47,52 @@ use render::moment::Clock;
 #[command(defer = true)]
 pub enum Verb {
     /// Block addresses, prefixes or ranges
-    Add(With<add::Add>),
+    Add(WithGlobals<add::Add>),
     /// Unblock what `filterd add` blocked
     #[command(visible_alias = "del")]
-    Remove(With<remove::Remove>),
+    Remove(WithGlobals<remove::Remove>),
     /// Allow addresses even if they are blocked
     Allow(allow::Allow),
     /// Show whether addresses are dropped, and why
-    Test(With<test::Test>),
+    Test(WithGlobals<test::Test>),
     /// Show what is blocked
-    List(With<list::List>),
+    List(WithGlobals<list::List>),
     /// Print all entries in force, for an import or another firewall
-    Export(With<export::Export>),
+    Export(WithGlobals<export::Export>),
     /// Add the entries of a file to live lists
-    Import(With<import::Import>),
+    Import(WithGlobals<import::Import>),
     /// Remove all entries that commands added
-    Flush(With<flush::Flush>),
+    Flush(WithGlobals<flush::Flush>),
     /// Show what filterd does now, and what needs attention
-    Status(With<status::Status>),
+    Status(WithGlobals<status::Status>),
     /// Acknowledge problems that are over
-    Ack(With<ack::Ack>),
+    Ack(WithGlobals<ack::Ack>),
     /// Show all lists, with their entries, hits, age and problems
     Lists(lists::Lists),
     /// Show how many packets were dropped and passed, and why
-    Stats(With<stats::Stats>),
+    Stats(WithGlobals<stats::Stats>),
     /// Show drops live, by list, source or reason
-    Top(With<top::Top>),
+    Top(WithGlobals<top::Top>),
     /// Apply the changed configuration and lists
-    Reload(With<reload::Reload>),
+    Reload(WithGlobals<reload::Reload>),
     /// Keep a reload that is on trial
-    Confirm(With<confirm::Confirm>),
+    Confirm(WithGlobals<confirm::Confirm>),
     /// Undo a reload that is on trial
-    Rollback(With<rollback::Rollback>),
+    Rollback(WithGlobals<rollback::Rollback>),
     /// Show what a reload would change, and which peers it would cut off
-    Diff(With<diff::Diff>),
+    Diff(WithGlobals<diff::Diff>),
     /// Let all packets pass for a while
-    Pause(With<pause::Pause>),
+    Pause(WithGlobals<pause::Pause>),
     /// End a pause
-    Resume(With<resume::Resume>),
+    Resume(WithGlobals<resume::Resume>),
     /// Print changes and drops as they happen
-    Watch(With<watch::Watch>),
+    Watch(WithGlobals<watch::Watch>),
     /// Check a configuration and its lists, without a daemon
-    Check(With<check::Check>),
+    Check(WithGlobals<check::Check>),
     /// Check whether this machine can run filterd
-    Doctor(With<doctor::Doctor>),
+    Doctor(WithGlobals<doctor::Doctor>),
     /// Check whether filterd answers
-    Ping(With<ping::Ping>),
+    Ping(WithGlobals<ping::Ping>),
 }
 
 /// Does the same with the arguments of any verb.
@@ -136,7 +136,7 @@ macro_rules! whichever {
 impl Verb {
     /// The values of the global options: those given after the verb, and those between the two words of a
     /// verb. The last one counts most.
-    pub fn everywhere(&self) -> [Option<&Everywhere>; 2] {
+    pub fn everywhere(&self) -> [Option<&GlobalOptions>; 2] {
         let between = if let Verb::Allow(allow) = self {
             Some(&allow.everywhere)
         } else if let Verb::Lists(lists) = self {
@@ -144,12 +144,12 @@ impl Verb {
         } else {
             None
         };
-        [between, Some(whichever!(self, With { everywhere, .. } => everywhere))]
+        [between, Some(whichever!(self, WithGlobals { everywhere, .. } => everywhere))]
     }
 }
 
 /// Runs a command in this process, on its terminal or pipes.
-pub fn execute(client: Client) -> ExitCode {
+pub fn execute(client: ClientInvocation) -> ExitCode {
     let (input, mut err) = (stdin(), stderr());
     let mut console = Console {
         json: client.json,
@@ -167,7 +167,7 @@ pub fn execute(client: Client) -> ExitCode {
 }
 
 fn apply(verb: &Verb, socket: &Endpoint, console: &mut Console) -> Exit {
-    let ended = whichever!(verb, With { own, .. } => own.execute(socket, console));
+    let ended = whichever!(verb, WithGlobals { own, .. } => own.execute(socket, console));
     let ended = ended.and_then(|exit| Ok(console.flush().map(|()| exit)?));
     ended.unwrap_or_else(|trouble| trouble.tell(console))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use thiserror::Error;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use super::render::moment::{self, Clock};
 use crate::control::client::{Client, Endpoint};
@@ -53,7 +53,7 @@ impl FromStr for Length {
 }
 
 impl Pause {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let request = wire::Pause { seconds: self.length.0.as_secs() };
         let paused = Client::connect(socket)?.call(&request)?;
         let clock = console.clock();
@@ -91,7 +91,7 @@ mod tests {
     const NOW: u64 = 1_795_296_480;
 
     #[test]
-    fn a_pause_lasts_from_a_second_to_a_day() {
+    fn pause_lasts_a_second_to_a_day() {
         let length = |word: &str| word.parse::<Length>().map(|length| length.0.as_secs());
         for (word, seconds) in [("5m", 300), ("90", 90), ("1h30m", 5400), ("24h", 86_400), ("1d", 86_400)] {
             assert_eq!(length(word), Ok(seconds), "{word}");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_says_until_when_and_how_it_ends() {
+    fn pause_reply_shows_end_and_resume_command() {
         let length = Length(Duration::from_secs(300));
         let told = |before| {
             let paused = Reply { until: NOW + 300, before, idle: None };

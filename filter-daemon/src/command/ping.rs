@@ -3,7 +3,7 @@
 use crate::clock;
 use clap::Args;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire;
@@ -13,7 +13,7 @@ use crate::exit::Exit;
 pub struct Ping {}
 
 impl Ping {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let asked = clock::instant();
         let pong = Client::connect(socket)?.call(&wire::Ping {})?;
         let took = asked.elapsed().as_secs_f64() * 1000.0;

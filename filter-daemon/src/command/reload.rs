@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::ask::waiting;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
@@ -40,7 +40,7 @@ fn trial(word: &str) -> Result<Duration, String> {
 }
 
 impl Reload {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let accept = self.accept.clone();
         let confirm = self.confirm.map(|length| length.as_secs());
         let mut client = Client::connect(socket)?;
@@ -54,7 +54,7 @@ impl Reload {
 }
 
 /// Prints the problems that the operator must look after, and returns the exit code for them.
-pub fn look_after(reloaded: &Reply, console: &mut Console) -> Result<Exit, Trouble> {
+pub fn look_after(reloaded: &Reply, console: &mut Console) -> Result<Exit, CommandError> {
     for warning in &reloaded.warnings {
         console.note(&format!("warning: {warning}"));
     }
@@ -67,7 +67,7 @@ pub fn look_after(reloaded: &Reply, console: &mut Console) -> Result<Exit, Troub
 pub fn complain<'a>(
     faults: impl Iterator<Item = &'a Explanation>,
     console: &mut Console,
-) -> Result<Exit, Trouble> {
+) -> Result<Exit, CommandError> {
     let faults: Vec<_> = faults.collect();
     if faults.is_empty() {
         return Ok(Exit::Done);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_says_until_when_and_what_keeps_it() {
+    fn trial_reply_shows_deadline_and_confirm_command() {
         let reloaded = Reply { confirm_until: Some(1_795_296_540), ..Reply::default() };
         let told = "\non trial until 21:29 (in 1 min), then rolled back; other reloads are refused until then\nto keep it: filterd confirm\nto roll back now: filterd rollback";
         assert!(render(&reloaded).ends_with(told));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_difference_is_told() {
+    fn reload_reply_shows_the_difference() {
         let reloaded = Reply { entered: 1, left: 20, unchanged: 3, milliseconds: 12, ..Reply::default() };
         assert_eq!(
             render(&reloaded),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_is_counted_apart() {
+    fn allowed_targets_are_counted_separately() {
         let reloaded = Reply { allowed: 1, ..Reply::default() };
         assert_eq!(
             render(&reloaded),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_switched_is_told() {
+    fn changed_settings_are_reported() {
         let (attached, detached) = (vec!["eth1".into(), "eth2".into()], vec!["eth0".into()]);
         let reloaded = Reply { attached, detached, enforce: Some(false), ..Reply::default() };
         assert_eq!(
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_not_what_its_file_says_is_counted() {
+    fn lists_that_differ_from_files_are_counted() {
         let held = HeldBack { list: "drop".into(), since: 0, told: "because".into() };
         let reloaded = Reply { held_back: vec![held], ..Reply::default() };
         assert_eq!(
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_copy_is_told() {
+    fn missing_copies_are_reported() {
         let reloaded = Reply { left: 2, not_kept: vec!["because".into()], ..Reply::default() };
         assert_eq!(
             render(&reloaded),

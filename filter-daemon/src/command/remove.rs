@@ -3,12 +3,12 @@
 
 use clap::Args;
 
-use super::ask::change::Outcome;
+use super::ask::change::ChangeOutcome;
 use super::ask::removal::Removal;
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
-use super::render::held::{self, Words};
+use super::render::held::{self, HeldWords};
 use crate::control::client::Endpoint;
 use crate::control::wire::Changed;
 use crate::exit::Exit;
@@ -20,14 +20,14 @@ pub struct Remove {
 }
 
 impl Remove {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let render = |outcome: &Outcome| self.render(outcome);
-        self.removal.carry_out(|removal| removal, Words::blocked, render, (socket, console))
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
+        let render = |outcome: &ChangeOutcome| self.render(outcome);
+        self.removal.carry_out(|removal| removal, HeldWords::blocked, render, (socket, console))
     }
 
-    fn render(&self, outcome: &Outcome) -> String {
+    fn render(&self, outcome: &ChangeOutcome) -> String {
         let Changed { named, changed, idle, held: ref holders, .. } = outcome.changed;
-        let held = held::told(holders, &Words::blocked(&outcome.changed));
+        let held = held::told(holders, &HeldWords::blocked(&outcome.changed));
         // Nothing was blocked if nothing is dropped. Only a part of a held target may be unblocked.
         let done = if holders.is_empty() && idle.is_none() { "unblocked" } else { "removed" };
         match (&self.removal.targets[..], named, changed) {
@@ -78,11 +78,11 @@ mod tests {
             vec![Held { target: "192.0.2.1".into(), lists, by, ..Held::default() }]
         };
         let changed = Changed { named, changed, left, held, ..Changed::default() };
-        remove.render(&Outcome { changed, ..Outcome::default() })
+        remove.render(&ChangeOutcome { changed, ..ChangeOutcome::default() })
     }
 
     #[test]
-    fn the_answer_says_what_changed_and_what_did_not() {
+    fn remove_reply_separates_changed_and_unchanged() {
         assert_eq!(told(&["192.0.2.1"], None, [1, 1, 1], &[]), "unblocked 192.0.2.1");
         assert_eq!(told(&["192.0.2.1"], None, [1, 0, 0], &[]), "192.0.2.1 is in no live list");
         assert_eq!(told(&["192.0.2.1"], Some("ssh"), [1, 0, 0], &[]), "192.0.2.1 is not in list `ssh`");
@@ -96,15 +96,15 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_is_still_blocked_is_a_no() {
+    fn still_blocked_target_exits_with_one() {
         let exit = |only: Option<&str>, strict, changed, by: &[&str]| {
             let list = only.map(|name| name.parse().unwrap());
             let remove = Removal { targets: vec!["192.0.2.1".into()], list, strict };
             let lists: Vec<_> = by.iter().map(ToString::to_string).collect();
             let held = if by.is_empty() { vec![] } else { vec![Held { lists, ..Held::default() }] };
-            remove.exit(&Outcome {
+            remove.exit(&ChangeOutcome {
                 changed: Changed { named: 1, changed, held, ..Changed::default() },
-                ..Outcome::default()
+                ..ChangeOutcome::default()
             })
         };
         assert_eq!(exit(None, false, 1, &[]), Exit::Done);
@@ -119,7 +119,7 @@ mod tests {
             let ports = ports.iter().map(ToString::to_string).collect();
             let held = vec![Held { lists: vec!["drop".into()], ports, ..Held::default() }];
             let changed = Changed { named: 1, changed: 1, held, ..Changed::default() };
-            remove.exit(&Outcome { changed, ..Outcome::default() })
+            remove.exit(&ChangeOutcome { changed, ..ChangeOutcome::default() })
         };
         assert_eq!(exit_on(&["on port 22 only"]), Exit::Done, "it passes on the others");
         assert_eq!(exit_on(&[]), Exit::No);

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use super::render::moment::Clock;
 use crate::control::client::{Client, Endpoint};
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 pub struct Resume {}
 
 impl Resume {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let resumed = Client::connect(socket)?.call(&wire::Resume {})?;
         let clock = console.clock();
         console.answer(&resumed, |resumed| render(resumed, &clock))?;
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_says_whether_it_was_paused_and_whether_anything_is_dropped() {
+    fn resume_reply_shows_pause_and_enforcement() {
         let now = 1_795_296_480;
         let told = |before, idle| render(&Reply { before, idle }, &Clock::standing(now));
         assert_eq!(told(Some(now + 120), None), "resumed: protection was paused until 21:30 (in 2 min)");

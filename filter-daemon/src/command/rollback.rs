@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::ask::waiting;
 use super::reload;
 use super::render::console::Console;
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 pub struct Rollback {}
 
 impl Rollback {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let mut client = Client::connect(socket)?;
         let reply = waiting::shown(console.progress, "rolling back", || client.call(&wire::Rollback {}))?;
         let clock = console.clock();
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_undone_and_that_nothing_was_to_be_are_told() {
+    fn rollback_reply_shows_what_was_undone() {
         let told = |reply: Reply| render(&reply, &Clock::standing(100));
         let undone = wire::reload::Reply { entered: 2, left: 1, milliseconds: 3, ..Default::default() };
         assert_eq!(

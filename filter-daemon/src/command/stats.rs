@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use super::render::figure::{count, headed};
 use super::render::hits::how_counted;
@@ -22,7 +22,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let stats = Client::connect(socket)?.call(&wire::Stats {})?;
         let clock = console.clock();
         let told = |stats: &Reply| if self.lists { of_lists(stats, &clock) } else { render(stats, &clock) };
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_to_be_dropped_is_told_with_its_bytes_by_interface_and_since_when() {
+    fn drops_show_bytes_interface_and_start_time() {
         let mut stats = stats(true, 1204, 0);
         stats.packets_since = Some(NOW - 7200);
         stats.reasons[0].bytes = Some(72_240);
@@ -161,7 +161,7 @@ Bytes are those of frames without the checksum behind them, as XDP sees them.
     }
 
     #[test]
-    fn every_reason_has_its_row_and_says_what_it_means() {
+    fn every_reason_has_a_row_with_meaning() {
         let expected = "\
 1,204 packets dropped, 1,000,000 passed
 
@@ -173,7 +173,7 @@ pass     unlisted  1,000,000  it is on none
     }
 
     #[test]
-    fn a_filter_that_only_counts_does_not_claim_to_drop() {
+    fn counting_filter_does_not_claim_drops() {
         let expected = "\
 0 packets dropped, 1,000,007 passed, 7 of them only because of `enforce: false`
 
@@ -187,7 +187,7 @@ would drop  listed            7  it is on a list
     }
 
     #[test]
-    fn what_passed_during_a_pause_is_told_apart() {
+    fn packets_passed_while_paused_are_separate() {
         let mut stats = stats(true, 5, 0);
         let paused = |packets| Counted {
             reason: "listed".into(),
@@ -206,7 +206,7 @@ would drop  listed            7  it is on a list
     }
 
     #[test]
-    fn each_list_has_its_row_and_columns_only_for_what_there_was() {
+    fn each_list_has_row_and_needed_columns() {
         let of_list = |list: &str, since, dropped, paused| OfList {
             list: list.into(),
             since,
@@ -230,7 +230,7 @@ or wider before an address of its own), since 19:28 (2 h ago)
 
     /// FAULTS T4: packets counted as dropped keep that meaning when `enforce` changes.
     #[test]
-    fn what_was_dropped_and_what_was_only_counted_are_told_apart_later_too() {
+    fn dropped_and_would_drop_stay_separate() {
         for enforce in [false, true] {
             let text = render_now(&stats(enforce, 5, 7));
             assert!(text.starts_with("5 packets dropped, 1,000,007 passed, 7 of them only"), "{text}");

@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use super::render::figure::{bytes, count, counted, table};
 use super::render::hits;
 use super::render::moment::Clock;
-use super::render::protection::Protection;
+use super::render::protection::ProtectionInput;
 use super::render::remark;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::status::{Flows, Interface, ListStatus, NOT_FILTERED, Reply, Table};
@@ -25,7 +25,7 @@ const NOTHING_IS_SEEN: &str = "\
 *** NOTHING IS DROPPED: filterd is attached to no interface ***";
 
 impl Status {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let status = Client::connect(socket)?.call(&wire::Status {})?;
         let clock = console.clock();
         console.answer(&status, |status| render(status, &clock))?;
@@ -65,9 +65,9 @@ fn render(status: &Reply, clock: &Clock) -> String {
     text
 }
 
-fn protection(status: &Reply) -> Protection<'_> {
+fn protection(status: &Reply) -> ProtectionInput<'_> {
     let told_by_lists = || status.lists.iter().filter(|list| !list.allows).map(|list| list.targets).sum();
-    Protection {
+    ProtectionInput {
         interfaces: &status.interfaces,
         // An earlier daemon reports only the number of targets of each list.
         targets: status.targets.unwrap_or_else(told_by_lists),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_confines_it_that_is_told() {
+    fn missing_confinement_is_reported() {
         let status = Reply { landlock_version: None, user: "root".into(), ..status() };
         let told = render(&status, &Clock::standing(NOW));
         let line = "  runs as root, without capabilities; may write where that user may (this kernel has no Landlock)";
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_configured_and_should_be_known_is_a_note_with_a_remedy_and_no_trouble() {
+    fn expected_conditions_are_notes_with_remedies() {
         let note = Explanation::new("http://0.0.0.0:9477/ shows names", "restrict access with a firewall");
         let told = render(&Reply { remarks: vec![note], ..status() }, &Clock::standing(NOW));
         assert!(told.starts_with("Protected as configured"), "{told}");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_of_own_flows_is_told_with_what_a_full_memory_means() {
+    fn own_flows_explain_a_full_memory() {
         let flows = Flows {
             room: 65_536,
             begun: 1234,
@@ -294,7 +294,7 @@ Own flows (`match: new`: their packets pass)
     }
 
     #[test]
-    fn everything_is_told_at_a_glance() {
+    fn status_shows_everything_at_a_glance() {
         let expected = "\
 Protected as configured: packets from 1,205 targets on eth0 are dropped
 filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
@@ -317,7 +317,7 @@ Process
     }
 
     #[test]
-    fn what_several_lists_have_is_one_target() {
+    fn shared_targets_count_once() {
         let told = render(&Reply { targets: Some(1204), ..status() }, &Clock::standing(NOW));
         assert!(
             told.starts_with("Protected as configured: packets from 1,204 targets on eth0 are dropped\n"),
@@ -355,7 +355,7 @@ Interfaces
     }
 
     #[test]
-    fn what_is_not_as_it_should_be_is_told_first_with_its_remedy() {
+    fn faults_come_first_with_remedies() {
         let told = Explanation::new("the journal cannot be written: no space left", "make room on the disk");
         let faults = vec![Fault { about: About::Durability, since: NOW - 90, told, id: None }];
         let expected = "\
@@ -372,7 +372,7 @@ Interfaces
     }
 
     #[test]
-    fn who_asks_sees_how_fast_packets_come_and_how_old_lists_are() {
+    fn status_shows_packet_rates_and_list_ages() {
         let mut busy = status();
         busy.interfaces[0].driver = Some("virtio_net".into());
         busy.interfaces[0].up_since = Some(NOW - 7200);
@@ -389,7 +389,7 @@ Interfaces
     }
 
     #[test]
-    fn the_first_line_says_whether_protection_is_what_the_configuration_says() {
+    fn first_line_summarises_protection() {
         let first = |status: Reply| {
             render(&status, &Clock::standing(NOW)).lines().next().unwrap_or_default().to_owned()
         };

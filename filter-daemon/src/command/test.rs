@@ -9,9 +9,9 @@ use filter_common::target::Target;
 use serde::Serialize;
 
 use super::ask::change::STANDARD_INPUT;
-use super::ask::input::{Input, Line};
+use super::ask::input::{InputLine, TargetInput};
 use super::ask::target;
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use super::render::figure::counted;
 use crate::control::client::{Client, ClientError, Endpoint};
@@ -33,7 +33,7 @@ const MOST_TOLD: usize = 10;
 
 /// The targets to ask about.
 #[derive(Default)]
-struct Asked {
+struct TestInput {
     targets: Vec<String>,
     /// The number of lines of standard input that are not valid.
     rejected: u64,
@@ -43,7 +43,7 @@ struct Asked {
 
 /// All answers, as JSON.
 #[derive(Serialize)]
-struct Answer {
+struct TestOutput {
     #[serde(flatten)]
     reply: Reply,
     /// The number of lines of standard input that are not valid.
@@ -55,17 +55,17 @@ struct Answer {
 }
 
 impl Test {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let Asked { targets, rejected, errors } = self.read(console)?;
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
+        let TestInput { targets, rejected, errors } = self.read(console)?;
         // Without a question, exit code 0 would be wrong: it says that every target is dropped.
         if targets.is_empty() && rejected == 0 {
-            return Err(Trouble::unparsable("standard input names no target".to_owned()));
+            return Err(CommandError::unparsable("standard input names no target".to_owned()));
         }
         let mut reply = ask(&mut Client::connect(socket)?, &targets)?;
         let is_on_trial = reply.on_trial_until.is_some();
         reply.tested.iter_mut().for_each(|one| one.remedies = remedy::all(one, is_on_trial));
         let exit = exit(&reply, rejected);
-        let answer = Answer { reply, rejected, errors };
+        let answer = TestOutput { reply, rejected, errors };
         let clock = console.clock();
         console.answer(&answer, |answer| render::all(&answer.reply, &clock))?;
         Ok(exit)
@@ -73,7 +73,7 @@ impl Test {
 
     /// Reads the targets. A wrong word on the command line is an error, and nothing is asked; on standard
     /// input, the valid lines are asked anyway.
-    fn read(&self, console: &mut Console) -> Result<Asked, Trouble> {
+    fn read(&self, console: &mut Console) -> Result<TestInput, CommandError> {
         if self.targets == [STANDARD_INPUT] {
             return from_input(console);
         }
@@ -87,9 +87,9 @@ impl Test {
             }
         }
         if !errors.is_empty() {
-            return Err(Trouble::unparsable(errors.join("\n")));
+            return Err(CommandError::unparsable(errors.join("\n")));
         }
-        Ok(Asked { targets, ..Asked::default() })
+        Ok(TestInput { targets, ..TestInput::default() })
     }
 }
 
@@ -103,24 +103,24 @@ fn exit(reply: &Reply, rejected: u64) -> Exit {
     }
 }
 
-fn from_input(console: &mut Console) -> Result<Asked, Trouble> {
+fn from_input(console: &mut Console) -> Result<TestInput, CommandError> {
     if console.input_is_terminal {
         console.note("enter one target per line, end with Ctrl-D");
     }
-    let mut asked = Asked::default();
-    let mut input = Input::new(&mut *console.input);
-    while let Some(line) = input.next().map_err(Trouble::Input)? {
+    let mut asked = TestInput::default();
+    let mut input = TargetInput::new(&mut *console.input);
+    while let Some(line) = input.next().map_err(CommandError::Input)? {
         match line {
             // A range consists of as many prefixes as it needs.
-            Line::Span(span) | Line::Listed(span) => {
+            InputLine::Span(span) | InputLine::Listed(span) => {
                 asked.targets.extend(span.into_iter().map(|target| target.to_string()));
             }
-            Line::Json => {
+            InputLine::Json => {
                 let why = "standard input is JSON, but must have one target per line";
                 let remedy = "to use output of `filterd list --json`: jq -r .target FILE | filterd test -";
-                return Err(Trouble::unparsable(Explanation::new(why, remedy)));
+                return Err(CommandError::unparsable(Explanation::new(why, remedy)));
             }
-            Line::Rejected(rejected) => {
+            InputLine::Rejected(rejected) => {
                 asked.rejected += 1;
                 if asked.errors.len() < MOST_TOLD {
                     asked.errors.push(rejected.to_string());
@@ -132,7 +132,7 @@ fn from_input(console: &mut Console) -> Result<Asked, Trouble> {
     Ok(asked)
 }
 
-impl Asked {
+impl TestInput {
     /// Prints the errors of invalid lines.
     fn tell(&self, console: &mut Console) {
         if !console.json {
@@ -174,7 +174,7 @@ mod tests {
     use crate::control::wire::test::Tested;
 
     /// Reads targets from `text`, and returns the messages about the rest.
-    fn asked(text: &str) -> (Asked, String) {
+    fn asked(text: &str) -> (TestInput, String) {
         let (mut input, mut out, mut err) = (text.as_bytes(), Vec::new(), Vec::new());
         let mut console = Console {
             json: false,
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn standard_input_has_targets_one_a_line_and_ranges_are_prefixes() {
+    fn input_takes_one_target_or_range_per_line() {
         let (asked, told) =
             asked("# suspects\n203.0.113.7\n198.51.100.0/24 # all of it\n10.0.0.1-10.0.0.2\n");
         assert_eq!(asked.targets, ["203.0.113.7", "198.51.100.0/24", "10.0.0.1", "10.0.0.2"]);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told_and_all_else_asked() {
+    fn invalid_targets_are_reported_and_others_tested() {
         let (one, told) = asked("203.0.113.7\nnonsense\n192.0.2.1\n");
         assert_eq!(
             (&one.targets[..], one.rejected),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_understood_is_told_by_the_exit_status_too() {
+    fn invalid_targets_change_the_exit_code() {
         let reply = |verdicts: &[bool]| {
             let tested = verdicts.iter().map(|dropped| Tested { dropped: *dropped, ..Tested::default() });
             Reply { tested: tested.collect(), ..Reply::default() }

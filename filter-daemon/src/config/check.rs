@@ -16,71 +16,82 @@ use super::metrics;
 use super::nearest::nearest;
 use super::path;
 use super::ports;
-use super::raw::{Node, Value};
-use super::shape::{Fault, Faults, Key, kind, truth};
-use super::{AS_GIVEN, Config, Feed, List, ListName, LiveList, Matches, Mode, OnExit, check_interface_name};
-use crate::source::{Format, How, Limits, Special};
+use super::raw::{Node, YamlValue};
+use super::shape::{MapKey, ValueFault, ValueFaults, kind, truth};
+use super::{
+    AS_GIVEN, Config, Feed, ListConfig, ListName, LiveList, Matches, Mode, OnExit, check_interface_name,
+};
+use crate::source::{Format, Limits, ReadOptions, SpecialRanges};
 use crate::text::printable::excerpt;
 
-const KEYS: [Key<Config>; 11] = [
-    Key { name: "interfaces", take: interfaces },
-    Key { name: "mode", take: mode },
-    Key { name: "enforce", take: enforce },
-    Key { name: "counters", take: counters },
-    Key { name: "match", take: matches },
-    Key { name: "block", take: |faults, node, config| targets(faults, node, "`block`", &mut config.block) },
-    Key { name: "allow", take: |faults, node, config| targets(faults, node, "`allow`", &mut config.allow) },
-    Key { name: "lists", take: lists },
-    Key { name: "metrics", take: metrics::metrics },
-    Key { name: "durable", take: durable },
-    Key { name: "on_exit", take: on_exit },
+const KEYS: [MapKey<Config>; 11] = [
+    MapKey { name: "interfaces", take: interfaces },
+    MapKey { name: "mode", take: mode },
+    MapKey { name: "enforce", take: enforce },
+    MapKey { name: "counters", take: counters },
+    MapKey { name: "match", take: matches },
+    MapKey {
+        name: "block",
+        take: |faults, node, config| targets(faults, node, "`block`", &mut config.block),
+    },
+    MapKey {
+        name: "allow",
+        take: |faults, node, config| targets(faults, node, "`allow`", &mut config.allow),
+    },
+    MapKey { name: "lists", take: lists },
+    MapKey { name: "metrics", take: metrics::metrics },
+    MapKey { name: "durable", take: durable },
+    MapKey { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [Key<Draft>; 25] = [
-    Key { name: "name", take: name },
-    Key { name: "path", take: list_path },
-    Key { name: "country", take: |faults, node, draft| draft.chosen.countries(faults, node) },
-    Key { name: "asn", take: |faults, node, draft| draft.chosen.autonomous(faults, node) },
-    Key { name: "database", take: |faults, node, draft| draft.chosen.database(faults, node) },
-    Key { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
-    Key {
+const LIST_KEYS: [MapKey<ListDraft>; 25] = [
+    MapKey { name: "name", take: name },
+    MapKey { name: "path", take: list_path },
+    MapKey { name: "country", take: |faults, node, draft| draft.chosen.countries(faults, node) },
+    MapKey { name: "asn", take: |faults, node, draft| draft.chosen.autonomous(faults, node) },
+    MapKey { name: "database", take: |faults, node, draft| draft.chosen.database(faults, node) },
+    MapKey { name: "ttl", take: |faults, node, draft| ttl(faults, node, &mut draft.ttl) },
+    MapKey {
         name: "ipv6_prefix",
         take: |faults, node, draft| ipv6_prefix(faults, node, &mut draft.ipv6_prefix),
     },
-    Key { name: "allow", take: allows },
-    Key {
+    MapKey { name: "allow", take: allows },
+    MapKey {
         name: "max_shrink",
         take: |faults, node, draft| share(faults, node, "`max_shrink`", &mut draft.limits.max_shrink),
     },
-    Key {
+    MapKey {
         name: "max_rejected",
         take: |faults, node, draft| share(faults, node, "`max_rejected`", &mut draft.limits.max_rejected),
     },
-    Key {
+    MapKey {
         name: "max_entries",
         take: |faults, node, draft| {
             entries(faults, node, "`max_entries`", 1, &mut draft.limits.max_entries);
         },
     },
-    Key {
+    MapKey {
         name: "min_entries",
         take: |faults, node, draft| {
             entries(faults, node, "`min_entries`", 0, &mut draft.limits.min_entries);
         },
     },
-    Key { name: "format", take: |faults, node, draft| forms::format(faults, node, &mut draft.how) },
-    Key { name: "column", take: |faults, node, draft| forms::column(faults, node, &mut draft.how) },
-    Key { name: "min_score", take: |faults, node, draft| forms::min_score(faults, node, &mut draft.how) },
-    Key { name: "include_special", take: include_special },
-    Key { name: "ports", take: |faults, node, draft| ports::only(faults, node, &mut draft.ports) },
-    Key { name: "except_ports", take: |faults, node, draft| ports::except(faults, node, &mut draft.ports) },
-    Key { name: "include_wide", take: include_wide },
-    Key { name: "url", take: |faults, node, draft| feed::url(faults, node, &mut draft.feed) },
-    Key { name: "refresh", take: |faults, node, draft| feed::refresh(faults, node, &mut draft.feed) },
-    Key { name: "timeout", take: |faults, node, draft| feed::timeout(faults, node, &mut draft.feed) },
-    Key { name: "auth", take: |faults, node, draft| feed::auth(faults, node, &mut draft.feed) },
-    Key { name: "insecure", take: |faults, node, draft| feed::insecure(faults, node, &mut draft.feed) },
-    Key {
+    MapKey { name: "format", take: |faults, node, draft| forms::format(faults, node, &mut draft.how) },
+    MapKey { name: "column", take: |faults, node, draft| forms::column(faults, node, &mut draft.how) },
+    MapKey { name: "min_score", take: |faults, node, draft| forms::min_score(faults, node, &mut draft.how) },
+    MapKey { name: "include_special", take: include_special },
+    MapKey { name: "ports", take: |faults, node, draft| ports::only(faults, node, &mut draft.ports) },
+    MapKey {
+        name: "except_ports",
+        take: |faults, node, draft| ports::except(faults, node, &mut draft.ports),
+    },
+    MapKey { name: "include_wide", take: include_wide },
+    MapKey { name: "url", take: |faults, node, draft| feed::url(faults, node, &mut draft.feed) },
+    MapKey { name: "refresh", take: |faults, node, draft| feed::refresh(faults, node, &mut draft.feed) },
+    MapKey { name: "timeout", take: |faults, node, draft| feed::timeout(faults, node, &mut draft.feed) },
+    MapKey { name: "auth", take: |faults, node, draft| feed::auth(faults, node, &mut draft.feed) },
+    MapKey { name: "insecure", take: |faults, node, draft| feed::insecure(faults, node, &mut draft.feed) },
+    MapKey {
         name: "allow_private",
         take: |faults, node, draft| feed::allow_private(faults, node, &mut draft.feed),
     },
@@ -110,15 +121,15 @@ const MODES: [(&str, Mode); 3] = [("auto", Mode::Auto), ("native", Mode::Native)
 
 /// Returns the valid part of the document, and all faults in it. Relative paths are resolved against
 /// `folder`.
-pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<Fault>) {
-    let (mut config, mut faults) = (Config::default(), Faults::default());
+pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<ValueFault>) {
+    let (mut config, mut faults) = (Config::default(), ValueFaults::default());
     match root.map(|root| (root.number, root.value)) {
         // The text is not YAML, which was reported before.
         None => {}
         // A file that was emptied by accident must not mean that nothing is filtered.
-        Some((node, Value::Nothing)) => nothing(&mut faults, node),
-        Some((node, Value::Map(map))) if map.is_empty() => nothing(&mut faults, node),
-        Some((_, Value::Map(map))) => {
+        Some((node, YamlValue::Nothing)) => nothing(&mut faults, node),
+        Some((node, YamlValue::Map(map))) if map.is_empty() => nothing(&mut faults, node),
+        Some((_, YamlValue::Map(map))) => {
             faults.fields(map, &KEYS, &mut config);
         }
         Some((node, other)) => {
@@ -138,12 +149,12 @@ pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<Fault>) {
     (config, faults.0)
 }
 
-fn nothing(faults: &mut Faults, node: usize) {
+fn nothing(faults: &mut ValueFaults, node: usize) {
     let help = "write what to filter, as in `interfaces: [eth0]`, or `interfaces: []` to use --iface";
     faults.tell(node, "this configuration is empty", help);
 }
 
-fn interfaces(faults: &mut Faults, node: Node, config: &mut Config) {
+fn interfaces(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     let mut said = HashMap::new();
     for item in faults.items(node, "`interfaces`") {
         let Some(word) = faults.text(item, "the name of an interface") else { continue };
@@ -155,7 +166,7 @@ fn interfaces(faults: &mut Faults, node: Node, config: &mut Config) {
     }
 }
 
-fn mode(faults: &mut Faults, node: Node, config: &mut Config) {
+fn mode(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     let Some(word) = faults.text(node, "`mode`") else { return };
     if let Some((_, mode)) = MODES.iter().find(|(name, _)| *name == word.text) {
         config.mode = *mode;
@@ -170,12 +181,12 @@ fn mode(faults: &mut Faults, node: Node, config: &mut Config) {
     faults.tell(word.node, format!("there is no mode `{}`", excerpt(&word.text)), help);
 }
 
-fn enforce(faults: &mut Faults, node: Node, config: &mut Config) {
+fn enforce(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     let meaning = "write true to drop packets, false to only count them";
     config.enforce = truth(faults, node, "`enforce`", meaning).unwrap_or(config.enforce);
 }
 
-fn counters(faults: &mut Faults, node: Node, config: &mut Config) {
+fn counters(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     let Some(word) = faults.text(node, "`counters`") else { return };
     if let Some((_, counters)) = COUNTERS.iter().find(|(name, _)| *name == word.text) {
         config.counters = *counters;
@@ -186,12 +197,12 @@ fn counters(faults: &mut Faults, node: Node, config: &mut Config) {
     faults.tell(word.node, format!("`counters` cannot be `{}`", excerpt(&word.text)), help);
 }
 
-fn durable(faults: &mut Faults, node: Node, config: &mut Config) {
+fn durable(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     let meaning = "write true to answer after it is on disk, false to answer before";
     config.durable = truth(faults, node, "`durable`", meaning).unwrap_or(config.durable);
 }
 
-fn matches(faults: &mut Faults, node: Node, config: &mut Config) {
+fn matches(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     let Some(word) = faults.text(node, "`match`") else { return };
     if let Some((_, matches)) = MATCHES.iter().find(|(name, _)| *name == word.text) {
         config.matches = *matches;
@@ -205,7 +216,7 @@ fn matches(faults: &mut Faults, node: Node, config: &mut Config) {
     faults.tell(word.node, format!("`match` cannot be `{}`", excerpt(&word.text)), help);
 }
 
-fn on_exit(faults: &mut Faults, node: Node, config: &mut Config) {
+fn on_exit(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     let Some(word) = faults.text(node, "`on_exit`") else { return };
     if let Some((_, on_exit)) = ON_EXIT.iter().find(|(name, _)| *name == word.text) {
         config.on_exit = *on_exit;
@@ -216,7 +227,7 @@ fn on_exit(faults: &mut Faults, node: Node, config: &mut Config) {
     faults.tell(word.node, format!("`on_exit` cannot be `{}`", excerpt(&word.text)), help);
 }
 
-fn targets(faults: &mut Faults, node: Node, subject: &str, targets: &mut Vec<Target>) {
+fn targets(faults: &mut ValueFaults, node: Node, subject: &str, targets: &mut Vec<Target>) {
     for item in faults.items(node, subject) {
         if let Some(address) = address_taken_for_a_key(&item.value) {
             let message = format!("YAML reads {address} as a key, because it ends with a colon");
@@ -235,9 +246,10 @@ fn targets(faults: &mut Faults, node: Node, subject: &str, targets: &mut Vec<Tar
 }
 
 /// A line that ends in `fe80::` means `{"fe80:": null}`.
-fn address_taken_for_a_key(value: &Value) -> Option<String> {
-    let Value::Map(entries) = value else { return None };
-    let [(Node { value: Value::Text(key), .. }, Node { value: Value::Nothing, .. })] = &entries[..] else {
+fn address_taken_for_a_key(value: &YamlValue) -> Option<String> {
+    let YamlValue::Map(entries) = value else { return None };
+    let [(Node { value: YamlValue::Text(key), .. }, Node { value: YamlValue::Nothing, .. })] = &entries[..]
+    else {
         return None;
     };
     let address = format!("{key}:");
@@ -246,16 +258,16 @@ fn address_taken_for_a_key(value: &Value) -> Option<String> {
 
 /// A list before all its keys were checked.
 #[derive(Default)]
-struct Draft {
+struct ListDraft {
     name: Option<(ListName, usize)>,
     path: Option<PathBuf>,
-    chosen: chosen::Said,
+    chosen: chosen::DatabaseKeys,
     allows: bool,
     limits: Limits,
-    how: How,
+    how: ReadOptions,
     ttl: Option<Duration>,
-    ports: ports::Said,
-    feed: feed::Said,
+    ports: ports::PortKeys,
+    feed: feed::FeedKeys,
     ipv6_prefix: Option<u8>,
 }
 
@@ -265,7 +277,7 @@ const LIVE_KEYS: [&str; 2] = ["name", "ipv6_prefix"];
 /// The list that commands use if they do not name one.
 const DEFAULT_LIVE: &str = "manual";
 
-fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
+fn lists(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     let mut names = HashMap::new();
     let items = faults.items(node, "`lists`");
     if let Some(beyond) = items.get(MOST_LISTS) {
@@ -274,12 +286,12 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         return;
     }
     for item in items {
-        let Value::Map(map) = item.value else {
+        let YamlValue::Map(map) = item.value else {
             let message = format!("a list must be a map of keys, not {}", kind(&item.value));
             faults.tell(item.number, message, LIST_EXAMPLE);
             continue;
         };
-        let mut draft = Draft::default();
+        let mut draft = ListDraft::default();
         let said = faults.fields(map, &LIST_KEYS, &mut draft);
         let is_live =
             said.contains_key("ipv6_prefix") && said.keys().all(|key| LIVE_KEYS.contains(&key.as_ref()));
@@ -336,16 +348,16 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             && let Some(path) = path.or_else(|| Some(database.as_ref()?.path().to_owned()))
         {
             // Sources that must pass may well be private.
-            let special = if draft.allows { Special::INCLUDED } else { draft.how.special };
-            let Draft { allows, limits, how, ttl, .. } = draft;
+            let special = if draft.allows { SpecialRanges::INCLUDED } else { draft.how.special };
+            let ListDraft { allows, limits, how, ttl, .. } = draft;
             let format = database.as_ref().map_or(how.format, |_| Some(Format::Plain));
-            let how = How { special, format, database: database.map(Arc::new), allows, ..how };
-            config.lists.push(List { name, path, feed, allows, limits, how, ttl, ports, ipv6_prefix });
+            let how = ReadOptions { special, format, database: database.map(Arc::new), allows, ..how };
+            config.lists.push(ListConfig { name, path, feed, allows, limits, how, ttl, ports, ipv6_prefix });
         }
     }
 }
 
-fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
+fn name(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
     let Some(word) = faults.text(node, "the name of a list") else { return };
     match word.text.parse::<ListName>() {
         Ok(name) if name.is_reserved() && name.as_str() != DEFAULT_LIVE => {
@@ -357,24 +369,24 @@ fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
     }
 }
 
-fn include_special(faults: &mut Faults, node: Node, draft: &mut Draft) {
+fn include_special(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
     let meaning = "write true to block private, loopback and other special ranges in the list";
     if let Some(truth) = truth(faults, node, "`include_special`", meaning) {
         draft.how.special.included = truth;
     }
 }
 
-fn include_wide(faults: &mut Faults, node: Node, draft: &mut Draft) {
+fn include_wide(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
     let meaning = "write true to block prefixes shorter than /8, or than /16 of IPv6, in the list";
     draft.how.special.wide = truth(faults, node, "`include_wide`", meaning).unwrap_or(draft.how.special.wide);
 }
 
-fn allows(faults: &mut Faults, node: Node, draft: &mut Draft) {
+fn allows(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
     let meaning = "write true for a list to allow, false for a list to block";
     draft.allows = truth(faults, node, "`allow` of a list", meaning).unwrap_or(draft.allows);
 }
 
-fn list_path(faults: &mut Faults, node: Node, draft: &mut Draft) {
+fn list_path(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
     if let Some(word) = faults.text(node, "the path of a list") {
         draft.path = path::path(faults, word, "the path of a list").or(draft.path.take());
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::path::path;
-use super::raw::{Node, Value};
-use super::shape::{Faults, kind};
+use super::raw::{Node, YamlValue};
+use super::shape::{ValueFaults, kind};
 use crate::source::chosen::{Autonomous, Chosen, Country, CountryError, Database};
 use crate::text::printable::excerpt;
 
@@ -24,7 +24,7 @@ const EXAMPLE: &str =
 
 /// The values of these keys, with the numbers of their nodes.
 #[derive(Default)]
-pub struct Said {
+pub struct DatabaseKeys {
     countries: Option<(Vec<Country>, usize)>,
     autonomous: Option<(Vec<Autonomous>, usize)>,
     paths: Option<Vec<PathBuf>>,
@@ -32,9 +32,9 @@ pub struct Said {
     has_database: bool,
 }
 
-impl Said {
+impl DatabaseKeys {
     /// Parses the value of `country`, such as `[CN, RU]`.
-    pub fn countries(&mut self, faults: &mut Faults, node: Node) {
+    pub fn countries(&mut self, faults: &mut ValueFaults, node: Node) {
         let number = node.number;
         self.has_choice = true;
         let countries = each(faults, node, "`country`", |faults, item| {
@@ -47,19 +47,19 @@ impl Said {
     }
 
     /// Parses the value of `asn`, such as `[AS64500, 64501]`.
-    pub fn autonomous(&mut self, faults: &mut Faults, node: Node) {
+    pub fn autonomous(&mut self, faults: &mut ValueFaults, node: Node) {
         let number = node.number;
         self.has_choice = true;
         let numbers = each(faults, node, "`asn`", |faults, item| {
             let (said, found) = match &item.value {
-                Value::Number(Some(number)) => (number.to_string(), Autonomous::new(*number)),
-                Value::Text(word) => (format!("`{}`", excerpt(word)), word.trim().parse().ok()),
-                other @ (Value::Nothing
-                | Value::Bool(_)
-                | Value::Number(None)
-                | Value::List(_)
-                | Value::Map(_)
-                | Value::Tagged) => (kind(other).to_owned(), None),
+                YamlValue::Number(Some(number)) => (number.to_string(), Autonomous::new(*number)),
+                YamlValue::Text(word) => (format!("`{}`", excerpt(word)), word.trim().parse().ok()),
+                other @ (YamlValue::Nothing
+                | YamlValue::Bool(_)
+                | YamlValue::Number(None)
+                | YamlValue::List(_)
+                | YamlValue::Map(_)
+                | YamlValue::Tagged) => (kind(other).to_owned(), None),
             };
             if found.is_none() {
                 let message = format!("`asn` are numbers of autonomous systems, not {said}");
@@ -71,7 +71,7 @@ impl Said {
     }
 
     /// Parses the value of `database`: a file or a folder, or several.
-    pub fn database(&mut self, faults: &mut Faults, node: Node) {
+    pub fn database(&mut self, faults: &mut ValueFaults, node: Node) {
         let (number, before) = (node.number, faults.0.len());
         self.has_database = true;
         let items = node.one_or_several();
@@ -93,7 +93,7 @@ impl Said {
         node: usize,
         has_path: bool,
         refresh: Option<Duration>,
-        faults: &mut Faults,
+        faults: &mut ValueFaults,
     ) -> Option<Database> {
         let Self { countries, autonomous, paths, has_choice, has_database } = self;
         if has_path {
@@ -123,23 +123,25 @@ impl Said {
     }
 }
 
-fn tell_country(faults: &mut Faults, node: usize, word: &str, error: &CountryError) {
+fn tell_country(faults: &mut ValueFaults, node: usize, word: &str, error: &CountryError) {
     faults.tell(node, format!("`{}` {error}", excerpt(word)), error.hint());
 }
 
 /// The distinct items of a list. A single item need not be in a list. None if an item is invalid or there is
 /// none.
 fn each<T: PartialEq>(
-    faults: &mut Faults,
+    faults: &mut ValueFaults,
     node: Node,
     subject: &str,
-    mut take: impl FnMut(&mut Faults, Node) -> Option<T>,
+    mut take: impl FnMut(&mut ValueFaults, Node) -> Option<T>,
 ) -> Option<Vec<T>> {
     let (number, before) = (node.number, faults.0.len());
     let items = match node.value {
-        Value::List(items) => items,
-        value @ (Value::Text(_) | Value::Number(_) | Value::Bool(_)) => vec![Node { number, value }],
-        value @ (Value::Nothing | Value::Map(_) | Value::Tagged) => {
+        YamlValue::List(items) => items,
+        value @ (YamlValue::Text(_) | YamlValue::Number(_) | YamlValue::Bool(_)) => {
+            vec![Node { number, value }]
+        }
+        value @ (YamlValue::Nothing | YamlValue::Map(_) | YamlValue::Tagged) => {
             faults.items(Node { number, value }, subject)
         }
     };

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::raw::{Node, Value};
-use super::shape::{Faults, Key, Word, kind, truth};
+use super::raw::{Node, YamlValue};
+use super::shape::{MapKey, TextValue, ValueFaults, kind, truth};
 use crate::fetch::Url;
 use crate::text::printable::excerpt;
 use crate::text::quantity;
@@ -57,7 +57,7 @@ pub enum Secret {
 
 /// The values of these keys in one list.
 #[derive(Default)]
-pub struct Said {
+pub struct FeedKeys {
     url: Option<(Url, usize)>,
     refresh: Option<Duration>,
     timeout: Option<Duration>,
@@ -80,8 +80,8 @@ const AUTH_EXAMPLE: &str = "write {basic: USER, file: PATH}, {bearer: true, file
                             in place of `file`, `credential` names one of systemd's";
 
 /// Parses the value of `url`.
-pub fn url(faults: &mut Faults, node: Node, said: &mut Said) {
-    let Some(Word { node, text }) = faults.text(node, "`url`") else { return };
+pub fn url(faults: &mut ValueFaults, node: Node, said: &mut FeedKeys) {
+    let Some(TextValue { node, text }) = faults.text(node, "`url`") else { return };
     match Url::parse(&text) {
         Ok(url) => said.url = Some((url, node)),
         Err(error) => {
@@ -95,42 +95,42 @@ pub fn url(faults: &mut Faults, node: Node, said: &mut Said) {
 }
 
 /// Parses the value of `refresh`, such as `6h`.
-pub fn refresh(faults: &mut Faults, node: Node, said: &mut Said) {
+pub fn refresh(faults: &mut ValueFaults, node: Node, said: &mut FeedKeys) {
     said.note("refresh", &node);
     said.refresh =
         time(faults, node, "`refresh`", SHORTEST_REFRESH..=LONGEST_REFRESH, "write 1m to 30d, as in 6h");
 }
 
 /// Parses the value of `timeout`, such as `2m`.
-pub fn timeout(faults: &mut Faults, node: Node, said: &mut Said) {
+pub fn timeout(faults: &mut ValueFaults, node: Node, said: &mut FeedKeys) {
     said.note("timeout", &node);
     let limits = Duration::from_secs(1)..=LONGEST_TIMEOUT;
     said.timeout = time(faults, node, "`timeout`", limits, "write 1s to 1h, as in 2m");
 }
 
 /// Parses the value of `insecure`, such as `true`.
-pub fn insecure(faults: &mut Faults, node: Node, said: &mut Said) {
+pub fn insecure(faults: &mut ValueFaults, node: Node, said: &mut FeedKeys) {
     said.note("insecure", &node);
     let meaning = "write true only where others may read or change the secret or the list on its way";
     said.insecure = truth(faults, node, "`insecure`", meaning).unwrap_or_default();
 }
 
 /// Parses the value of `allow_private`, such as `true`.
-pub fn allow_private(faults: &mut Faults, node: Node, said: &mut Said) {
+pub fn allow_private(faults: &mut ValueFaults, node: Node, said: &mut FeedKeys) {
     said.note("allow_private", &node);
     let meaning = "write true if the list is on a private host";
     said.allow_private = truth(faults, node, "`allow_private`", meaning).unwrap_or_default();
 }
 
 /// Parses the value of `auth`, which is a map.
-pub fn auth(faults: &mut Faults, node: Node, said: &mut Said) {
+pub fn auth(faults: &mut ValueFaults, node: Node, said: &mut FeedKeys) {
     said.note("auth", &node);
     let number = node.number;
-    let Value::Map(map) = node.value else {
+    let YamlValue::Map(map) = node.value else {
         faults.tell(number, format!("`auth` must be a map of keys, not {}", kind(&node.value)), AUTH_EXAMPLE);
         return;
     };
-    let (mut draft, before) = (Draft::default(), faults.0.len());
+    let (mut draft, before) = (AuthDraft::default(), faults.0.len());
     faults.fields(map, &AUTH_KEYS, &mut draft);
     if faults.0.len() > before {
         return;
@@ -141,7 +141,7 @@ pub fn auth(faults: &mut Faults, node: Node, said: &mut Said) {
     }
 }
 
-impl Said {
+impl FeedKeys {
     fn note(&mut self, key: &'static str, node: &Node) {
         // A message about any other key is more useful than one about `refresh`.
         let before = self.beside.filter(|(before, _)| *before != "refresh" || key == "refresh");
@@ -156,7 +156,7 @@ impl Said {
     }
 
     /// The feed, if the list has a `url`.
-    pub fn check(self, faults: &mut Faults) -> Option<Feed> {
+    pub fn check(self, faults: &mut ValueFaults) -> Option<Feed> {
         let Some((url, node)) = self.url else {
             if let Some((key, node)) = self.beside {
                 let message = match key {
@@ -215,41 +215,41 @@ impl Feed {
 }
 
 #[derive(Default)]
-struct Draft {
+struct AuthDraft {
     schemes: Vec<Scheme>,
     secrets: Vec<Secret>,
 }
 
-const AUTH_KEYS: [Key<Draft>; 5] = [
-    Key {
+const AUTH_KEYS: [MapKey<AuthDraft>; 5] = [
+    MapKey {
         name: "basic",
         take: |faults, node, draft| {
             let user = faults.text(node, "the user of `basic`");
             draft.schemes.extend(user.map(|user| Scheme::Basic(user.text)));
         },
     },
-    Key {
+    MapKey {
         name: "bearer",
         take: |faults, node, draft| {
             let is_bearer = truth(faults, node, "`bearer`", "write true");
             draft.schemes.extend(is_bearer.filter(|is| *is).map(|_| Scheme::Bearer));
         },
     },
-    Key {
+    MapKey {
         name: "header",
         take: |faults, node, draft| {
             let name = faults.text(node, "the name of a header");
             draft.schemes.extend(name.map(|name| Scheme::Header(name.text)));
         },
     },
-    Key {
+    MapKey {
         name: "file",
         take: |faults, node, draft| {
             let path = faults.text(node, "the path of a secret");
             draft.secrets.extend(path.map(|path| Secret::File(path.text.into())));
         },
     },
-    Key {
+    MapKey {
         name: "credential",
         take: |faults, node, draft| {
             let Some(name) = faults.text(node, "the name of a credential") else { return };
@@ -272,7 +272,7 @@ pub fn keys() -> impl Iterator<Item = &'static str> {
     AUTH_KEYS.iter().map(|key| key.name)
 }
 
-impl Draft {
+impl AuthDraft {
     fn check(mut self) -> Result<Auth, &'static str> {
         let (Some(scheme), true) = (self.schemes.pop(), self.schemes.is_empty()) else {
             return Err("`auth` needs one of `basic`, `bearer` and `header`");
@@ -297,21 +297,21 @@ fn is_header(name: &str) -> bool {
 }
 
 fn time(
-    faults: &mut Faults,
+    faults: &mut ValueFaults,
     node: Node,
     subject: &str,
     limits: std::ops::RangeInclusive<Duration>,
     help: &str,
 ) -> Option<Duration> {
     let (time, said) = match &node.value {
-        Value::Number(Some(seconds)) => (Some(Duration::from_secs(*seconds)), seconds.to_string()),
-        Value::Text(word) => (quantity::duration(word).ok(), format!("`{}`", excerpt(word))),
-        other @ (Value::Nothing
-        | Value::Bool(_)
-        | Value::Number(None)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Tagged) => (None, kind(other).to_owned()),
+        YamlValue::Number(Some(seconds)) => (Some(Duration::from_secs(*seconds)), seconds.to_string()),
+        YamlValue::Text(word) => (quantity::duration(word).ok(), format!("`{}`", excerpt(word))),
+        other @ (YamlValue::Nothing
+        | YamlValue::Bool(_)
+        | YamlValue::Number(None)
+        | YamlValue::List(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged) => (None, kind(other).to_owned()),
     };
     let time = time.filter(|time| limits.contains(time));
     if time.is_none() {

@@ -2,9 +2,9 @@
 
 use super::ListName;
 use super::nearest::nearest;
-use super::raw::{Node, Value};
-use super::shape::{Faults, Word, kind};
-use crate::source::{Column, Format, How};
+use super::raw::{Node, YamlValue};
+use super::shape::{TextValue, ValueFaults, kind};
+use crate::source::{Column, Format, ReadOptions};
 use crate::text::printable::excerpt;
 
 /// Words that other programs use for a format.
@@ -19,8 +19,8 @@ const ALSO: [(&str, Format); 7] = [
 ];
 
 /// Parses the value of `format`.
-pub fn format(faults: &mut Faults, node: Node, how: &mut How) {
-    let Some(Word { node, text }) = faults.text(node, "`format`") else { return };
+pub fn format(faults: &mut ValueFaults, node: Node, how: &mut ReadOptions) {
+    let Some(TextValue { node, text }) = faults.text(node, "`format`") else { return };
     if let Some(format) = Format::ALL.into_iter().find(|format| format.name() == text) {
         how.format = Some(format);
         return;
@@ -35,12 +35,12 @@ pub fn format(faults: &mut Faults, node: Node, how: &mut How) {
 }
 
 /// Parses the value of `column`: a name or a number.
-pub fn column(faults: &mut Faults, node: Node, how: &mut How) {
-    if let Value::Number(Some(number @ 1..=1000)) = &node.value {
+pub fn column(faults: &mut ValueFaults, node: Node, how: &mut ReadOptions) {
+    if let YamlValue::Number(Some(number @ 1..=1000)) = &node.value {
         how.column = Some(Column::Number(*number as u16));
         return;
     }
-    if let Value::Text(name) = &node.value
+    if let YamlValue::Text(name) = &node.value
         && !name.is_empty()
     {
         how.column = Some(Column::Name(name.as_str().into()));
@@ -51,8 +51,8 @@ pub fn column(faults: &mut Faults, node: Node, how: &mut How) {
 }
 
 /// Parses the value of `min_score`.
-pub fn min_score(faults: &mut Faults, node: Node, how: &mut How) {
-    if let Value::Number(Some(score)) = &node.value
+pub fn min_score(faults: &mut ValueFaults, node: Node, how: &mut ReadOptions) {
+    if let YamlValue::Number(Some(score)) = &node.value
         && let Ok(score) = u32::try_from(*score)
     {
         how.min_score = Some(score);
@@ -62,21 +62,21 @@ pub fn min_score(faults: &mut Faults, node: Node, how: &mut How) {
     faults.tell(node.number, message, "write the lowest score to accept, as in 3");
 }
 
-fn told(value: &Value) -> String {
+fn told(value: &YamlValue) -> String {
     match value {
-        Value::Number(Some(number)) => number.to_string(),
-        Value::Text(text) => format!("`{}`", excerpt(text)),
-        Value::Nothing
-        | Value::Bool(_)
-        | Value::Number(None)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Tagged => kind(value).to_owned(),
+        YamlValue::Number(Some(number)) => number.to_string(),
+        YamlValue::Text(text) => format!("`{}`", excerpt(text)),
+        YamlValue::Nothing
+        | YamlValue::Bool(_)
+        | YamlValue::Number(None)
+        | YamlValue::List(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged => kind(value).to_owned(),
     }
 }
 
 /// Checks that these keys of one list fit together.
-pub fn must_fit(faults: &mut Faults, name: &ListName, how: &How, node: usize) {
+pub fn must_fit(faults: &mut ValueFaults, name: &ListName, how: &ReadOptions, node: usize) {
     let Some(format) = how.format else {
         if how.column.is_some() && how.min_score.is_some() {
             let message = format!("list `{name}` has both `column` and `min_score`");

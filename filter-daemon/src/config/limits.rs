@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::AS_GIVEN;
-use super::raw::{Node, Value};
-use super::shape::{Faults, kind};
+use super::raw::{Node, YamlValue};
+use super::shape::{ValueFaults, kind};
 use crate::text::printable::excerpt;
 use crate::text::quantity;
 
@@ -16,24 +16,24 @@ const SHORTEST_TTL: Duration = Duration::from_secs(1);
 const LONGEST_TTL: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// Parses a share from 0 to 100 percent, such as `50%`.
-pub fn share(faults: &mut Faults, node: Node, subject: &str, into: &mut u8) {
+pub fn share(faults: &mut ValueFaults, node: Node, subject: &str, into: &mut u8) {
     let (message, help) = match &node.value {
-        Value::Text(word) => match quantity::percent(word) {
+        YamlValue::Text(word) => match quantity::percent(word) {
             Ok(percent) => {
                 *into = percent;
                 return;
             }
             Err(_) => (format!("{subject} cannot be `{}`", excerpt(word)), "write 0% to 100%".to_owned()),
         },
-        Value::Number(Some(percent @ 0..=100)) => {
+        YamlValue::Number(Some(percent @ 0..=100)) => {
             (format!("{subject} is a share"), format!("did you mean {percent}%?"))
         }
-        Value::Nothing
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Tagged => {
+        YamlValue::Nothing
+        | YamlValue::Bool(_)
+        | YamlValue::Number(_)
+        | YamlValue::List(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged => {
             (format!("{subject} is a share, not {}", kind(&node.value)), "write it as in 50%".to_owned())
         }
     };
@@ -42,11 +42,15 @@ pub fn share(faults: &mut Faults, node: Node, subject: &str, into: &mut u8) {
 
 /// Parses a number such as `5000000`. If its digits are grouped by commas, underscores or blanks, YAML treats
 /// it as text.
-pub fn entries(faults: &mut Faults, node: Node, subject: &str, least: u64, into: &mut u64) {
+pub fn entries(faults: &mut ValueFaults, node: Node, subject: &str, least: u64, into: &mut u64) {
     let number = match &node.value {
-        Value::Number(number) => *number,
-        Value::Text(word) => grouped(word),
-        Value::Nothing | Value::Bool(_) | Value::List(_) | Value::Map(_) | Value::Tagged => None,
+        YamlValue::Number(number) => *number,
+        YamlValue::Text(word) => grouped(word),
+        YamlValue::Nothing
+        | YamlValue::Bool(_)
+        | YamlValue::List(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged => None,
     };
     match number {
         Some(number) if (least..=MOST_ENTRIES).contains(&number) => *into = number,
@@ -59,16 +63,16 @@ pub fn entries(faults: &mut Faults, node: Node, subject: &str, least: u64, into:
 }
 
 /// Parses a time such as `7d`, `12h` or `90` (seconds).
-pub fn ttl(faults: &mut Faults, node: Node, into: &mut Option<Duration>) {
+pub fn ttl(faults: &mut ValueFaults, node: Node, into: &mut Option<Duration>) {
     let time = match &node.value {
-        Value::Number(Some(seconds)) => Some(Duration::from_secs(*seconds)),
-        Value::Text(word) => quantity::duration(word).ok(),
-        Value::Nothing
-        | Value::Bool(_)
-        | Value::Number(None)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Tagged => None,
+        YamlValue::Number(Some(seconds)) => Some(Duration::from_secs(*seconds)),
+        YamlValue::Text(word) => quantity::duration(word).ok(),
+        YamlValue::Nothing
+        | YamlValue::Bool(_)
+        | YamlValue::Number(None)
+        | YamlValue::List(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged => None,
     };
     match time {
         Some(time) if time >= SHORTEST_TTL && time <= LONGEST_TTL => *into = Some(time),
@@ -81,16 +85,16 @@ pub fn ttl(faults: &mut Faults, node: Node, into: &mut Option<Duration>) {
 
 /// Parses a prefix length such as `64`. A provider has a /32, so a shorter prefix would block all its
 /// customers.
-pub fn ipv6_prefix(faults: &mut Faults, node: Node, into: &mut Option<u8>) {
+pub fn ipv6_prefix(faults: &mut ValueFaults, node: Node, into: &mut Option<u8>) {
     let length = match &node.value {
-        Value::Number(Some(length)) => u8::try_from(*length).ok(),
-        Value::Text(word) => word.strip_prefix('/').and_then(|length| length.parse().ok()),
-        Value::Nothing
-        | Value::Bool(_)
-        | Value::Number(None)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Tagged => None,
+        YamlValue::Number(Some(length)) => u8::try_from(*length).ok(),
+        YamlValue::Text(word) => word.strip_prefix('/').and_then(|length| length.parse().ok()),
+        YamlValue::Nothing
+        | YamlValue::Bool(_)
+        | YamlValue::Number(None)
+        | YamlValue::List(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged => None,
     };
     match length {
         Some(length @ 32..=AS_GIVEN) => *into = Some(length),
@@ -117,13 +121,15 @@ fn is_digits(group: &str) -> bool {
     !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn said(value: &Value) -> String {
+fn said(value: &YamlValue) -> String {
     match value {
-        Value::Text(word) => format!("`{}`", excerpt(word)),
-        Value::Number(Some(number)) => number.to_string(),
-        Value::Number(None) => "this one".to_owned(),
-        other @ (Value::Nothing | Value::Bool(_) | Value::List(_) | Value::Map(_) | Value::Tagged) => {
-            kind(other).to_owned()
-        }
+        YamlValue::Text(word) => format!("`{}`", excerpt(word)),
+        YamlValue::Number(Some(number)) => number.to_string(),
+        YamlValue::Number(None) => "this one".to_owned(),
+        other @ (YamlValue::Nothing
+        | YamlValue::Bool(_)
+        | YamlValue::List(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged) => kind(other).to_owned(),
     }
 }

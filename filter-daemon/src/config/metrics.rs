@@ -4,16 +4,16 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use super::raw::{Node, Value};
-use super::shape::{Faults, Key, Word, kind};
+use super::raw::{Node, YamlValue};
+use super::shape::{MapKey, TextValue, ValueFaults, kind};
 use super::{Config, Metrics};
 use crate::text::Explanation;
 use crate::text::printable::excerpt;
 
-const KEYS: [Key<Metrics>; 3] = [
-    Key { name: "listen", take: listen },
-    Key { name: "hosts", take: hosts },
-    Key { name: "sources", take: sources },
+const KEYS: [MapKey<Metrics>; 3] = [
+    MapKey { name: "listen", take: listen },
+    MapKey { name: "hosts", take: hosts },
+    MapKey { name: "sources", take: sources },
 ];
 
 /// A host is reached at a few addresses, not at a whole network of them.
@@ -37,11 +37,15 @@ const EXAMPLE: &str = "write it as in 127.0.0.1:9477 or \"[::1]:9477\"";
 const LONGEST: usize = 253;
 
 /// Parses the whole section. Without a value it is off.
-pub fn metrics(faults: &mut Faults, node: Node, config: &mut Config) {
+pub fn metrics(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     match node.value {
-        Value::Map(map) => _ = faults.fields(map, &KEYS, &mut config.metrics),
-        Value::Nothing => {}
-        other @ (Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::List(_) | Value::Tagged) => {
+        YamlValue::Map(map) => _ = faults.fields(map, &KEYS, &mut config.metrics),
+        YamlValue::Nothing => {}
+        other @ (YamlValue::Bool(_)
+        | YamlValue::Number(_)
+        | YamlValue::Text(_)
+        | YamlValue::List(_)
+        | YamlValue::Tagged) => {
             let message = format!("`metrics` must be a map of keys, not {}", kind(&other));
             faults.tell(node.number, message, "write {listen: 127.0.0.1:9477}");
         }
@@ -49,7 +53,7 @@ pub fn metrics(faults: &mut Faults, node: Node, config: &mut Config) {
 }
 
 /// Parses one address or a list of addresses.
-fn listen(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
+fn listen(faults: &mut ValueFaults, node: Node, metrics: &mut Metrics) {
     let number = node.number;
     let items = node.one_or_several();
     if items.len() > MOST_ADDRESSES {
@@ -59,7 +63,7 @@ fn listen(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
     }
     let mut said = HashMap::new();
     for item in items {
-        let Some(Word { node, text }) = faults.text(item, "`listen`") else { continue };
+        let Some(TextValue { node, text }) = faults.text(item, "`listen`") else { continue };
         match text.parse::<SocketAddr>() {
             Ok(address) if address.port() == 0 => {
                 faults.tell(node, "there is no port 0", "write a port from 1 to 65535, such as 9477");
@@ -76,9 +80,9 @@ fn listen(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
     }
 }
 
-fn hosts(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
+fn hosts(faults: &mut ValueFaults, node: Node, metrics: &mut Metrics) {
     for item in faults.items(node, "`hosts`") {
-        let Some(Word { node, text }) = faults.text(item, "the name of a host") else { continue };
+        let Some(TextValue { node, text }) = faults.text(item, "the name of a host") else { continue };
         let name = text.to_ascii_lowercase();
         if is_name(&name) {
             metrics.hosts.push(name);
@@ -90,18 +94,22 @@ fn hosts(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
 }
 
 /// Parses whether sources are shown, or how many.
-fn sources(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
+fn sources(faults: &mut ValueFaults, node: Node, metrics: &mut Metrics) {
     let message = match node.value {
-        Value::Bool(are_told) => {
+        YamlValue::Bool(are_told) => {
             metrics.sources = if are_told { SOME_SOURCES } else { 0 };
             return;
         }
-        Value::Number(Some(most @ 0..=MOST_SOURCES)) => {
+        YamlValue::Number(Some(most @ 0..=MOST_SOURCES)) => {
             metrics.sources = most as usize;
             return;
         }
-        Value::Number(_) => "`sources` cannot be that many".to_owned(),
-        other @ (Value::Nothing | Value::Text(_) | Value::List(_) | Value::Map(_) | Value::Tagged) => {
+        YamlValue::Number(_) => "`sources` cannot be that many".to_owned(),
+        other @ (YamlValue::Nothing
+        | YamlValue::Text(_)
+        | YamlValue::List(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged) => {
             format!("`sources` must be true, false or a number, not {}", kind(&other))
         }
     };

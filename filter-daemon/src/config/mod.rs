@@ -31,7 +31,7 @@ use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
 
 use crate::source::file::{self, FileError};
-use crate::source::{How, Limits};
+use crate::source::{Limits, ReadOptions};
 pub use check::MOST_LISTS;
 #[cfg(test)]
 pub use check::keys;
@@ -58,7 +58,7 @@ pub struct Config {
     /// The targets to allow, even if others block them.
     pub allow: Vec<Target>,
     /// The files with further targets.
-    pub lists: Vec<List>,
+    pub lists: Vec<ListConfig>,
     /// Settings for live lists, which commands fill.
     pub live: Vec<LiveList>,
     /// The addresses where browsers can reach filterd.
@@ -147,7 +147,7 @@ impl Mode {
 
 /// A list of targets: an operator's file, or a fetched one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct List {
+pub struct ListConfig {
     pub name: ListName,
     /// The path of the file. For a fetched list, its URL without secrets.
     pub path: PathBuf,
@@ -157,7 +157,7 @@ pub struct List {
     pub allows: bool,
     /// The limits within which it may change without a confirmation.
     pub limits: Limits,
-    pub how: How,
+    pub how: ReadOptions,
     /// How long its entries stay. Forever if none.
     pub ttl: Option<Duration>,
     /// The ports on which its targets are blocked. All ports if none.

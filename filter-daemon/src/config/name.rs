@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn some_names_belong_to_lists_that_are_always_there() {
+    fn names_of_builtin_lists_are_reserved() {
         for word in ["config", "manual", "config-allow", "manual-allow", "guard"] {
             assert!(word.parse::<ListName>().unwrap().is_reserved(), "{word}");
         }

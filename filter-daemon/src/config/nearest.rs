@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_guessed_out_of_the_blue() {
+    fn distant_words_get_no_suggestion() {
         for word in ["", "x", "metrics", "address", &"block".repeat(100)] {
             assert_eq!(nearest(word, ["interfaces", "mode", "enforce", "block"]), None, "{word}");
         }

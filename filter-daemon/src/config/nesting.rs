@@ -13,10 +13,10 @@ const MOST: usize = 16_384;
 /// Brackets in comments and quotes do not count towards the depth.
 pub fn too_deep(text: &str) -> Option<(usize, &'static str, &'static str)> {
     let (mut depth, mut opened) = (0usize, 0);
-    let mut within = Within::Values { fresh: true };
+    let mut within = NestingState::Values { fresh: true };
     for (at, byte) in text.bytes().enumerate() {
         within = within.after(byte);
-        let counts = matches!(within, Within::Values { .. });
+        let counts = matches!(within, NestingState::Values { .. });
         match byte {
             b'[' | b'{' => (opened, depth) = (opened + 1, depth + usize::from(counts)),
             b']' | b'}' if counts => depth = depth.saturating_sub(1),
@@ -33,7 +33,7 @@ pub fn too_deep(text: &str) -> Option<(usize, &'static str, &'static str)> {
 }
 
 #[derive(Clone, Copy)]
-enum Within {
+enum NestingState {
     /// `fresh` if a value may begin here, and so a quote or, after a blank, a comment.
     Values {
         fresh: bool,
@@ -45,7 +45,7 @@ enum Within {
     Comment,
 }
 
-impl Within {
+impl NestingState {
     fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Values { fresh: true }, b'\'') => Self::Single,
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_its_depth_has_too_many_brackets() {
+    fn hidden_depth_counts_as_too_many_brackets() {
         let hidden = format!("[a 'b, {}", "[".repeat(100_000));
         assert_eq!(place(&hidden), Some(7 + MOST - 1));
     }

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::shape::{Faults, Word};
+use super::shape::{TextValue, ValueFaults};
 
 /// The path, if it can be the path of a file.
-pub fn path(faults: &mut Faults, Word { node, text }: Word, subject: &str) -> Option<PathBuf> {
+pub fn path(faults: &mut ValueFaults, TextValue { node, text }: TextValue, subject: &str) -> Option<PathBuf> {
     if text.is_empty() {
         faults.tell(node, format!("{subject} is empty"), "write where its file is");
     } else if text.contains('\0') {

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_dots_comes_back_as_it_was() {
+    fn dotted_name_survives_the_round_trip() {
         for interface in ["eth0", "eth0.100", "a.b.c", "br-1"] {
             assert!(!of(interface).contains('.'));
             assert_eq!(spelled(&of(interface)).as_deref(), Some(interface));

@@ -2,14 +2,14 @@
 
 use super::diagnostic::{Problem, line_number};
 use super::raw;
-use super::shape::{Fault, Help};
+use super::shape::{Help, ValueFault};
 
 /// The most faults whose position is searched. Each search reads the document again, and no operator reads
 /// more.
 const MOST_FOUND: usize = 100;
 
 /// All problems in the order of the text, and the number of further ones.
-pub fn problems(text: &str, told: Vec<Problem>, faults: Vec<Fault>) -> (Vec<Problem>, usize) {
+pub fn problems(text: &str, told: Vec<Problem>, faults: Vec<ValueFault>) -> (Vec<Problem>, usize) {
     let more = faults.len().saturating_sub(MOST_FOUND);
     // A word that was masked to continue parsing is not a valid target either, but it was reported already.
     let covered: Vec<usize> = told.iter().map(|problem| problem.at).collect();
@@ -20,7 +20,7 @@ pub fn problems(text: &str, told: Vec<Problem>, faults: Vec<Fault>) -> (Vec<Prob
     (problems, more)
 }
 
-fn problem(text: &str, fault: Fault) -> Problem {
+fn problem(text: &str, fault: ValueFault) -> Problem {
     let at = start(text, fault.node);
     let help = match fault.help {
         Help::Text(help) => help,

@@ -3,33 +3,33 @@
 use filter_common::ports::{Clause, MOST_RANGES, Range};
 use filter_common::sets::MOST_CLAUSES;
 
-use super::List;
-use super::raw::{Node, Value};
-use super::shape::{Faults, kind};
+use super::ListConfig;
+use super::raw::{Node, YamlValue};
+use super::shape::{ValueFaults, kind};
 use crate::text::printable::excerpt;
 
 /// The values of these keys, with the numbers of their nodes.
 #[derive(Default)]
-pub struct Said {
+pub struct PortKeys {
     only: Option<(Clause, usize)>,
     except: Option<(Clause, usize)>,
 }
 
 /// Parses the value of `ports`.
-pub fn only(faults: &mut Faults, node: Node, said: &mut Said) {
+pub fn only(faults: &mut ValueFaults, node: Node, said: &mut PortKeys) {
     let number = node.number;
     said.only = clause(faults, node, "`ports`", false).map(|clause| (clause, number));
 }
 
 /// Parses the value of `except_ports`.
-pub fn except(faults: &mut Faults, node: Node, said: &mut Said) {
+pub fn except(faults: &mut ValueFaults, node: Node, said: &mut PortKeys) {
     let number = node.number;
     said.except = clause(faults, node, "`except_ports`", true).map(|clause| (clause, number));
 }
 
-impl Said {
+impl PortKeys {
     /// The clause of a list, which must not be a list that allows.
-    pub fn check(self, allows: bool, faults: &mut Faults) -> Option<(Clause, usize)> {
+    pub fn check(self, allows: bool, faults: &mut ValueFaults) -> Option<(Clause, usize)> {
         let (clause, node) = match (self.only, self.except) {
             (Some(_), Some((_, node))) => {
                 let help = "write only one: `ports` for a few, `except_ports` for all but a few";
@@ -48,7 +48,7 @@ impl Said {
 }
 
 /// Checks that there are not too many different clauses, with this one added to those of `lists`.
-pub fn must_be_few(faults: &mut Faults, lists: &[List], clause: Clause, node: usize) {
+pub fn must_be_few(faults: &mut ValueFaults, lists: &[ListConfig], clause: Clause, node: usize) {
     let mut others: Vec<Clause> = Vec::new();
     for other in lists.iter().filter_map(|list| list.ports) {
         if !others.contains(&other) {
@@ -63,16 +63,16 @@ pub fn must_be_few(faults: &mut Faults, lists: &[List], clause: Clause, node: us
     }
 }
 
-fn clause(faults: &mut Faults, node: Node, subject: &str, is_except: bool) -> Option<Clause> {
+fn clause(faults: &mut ValueFaults, node: Node, subject: &str, is_except: bool) -> Option<Clause> {
     let (number, before) = (node.number, faults.0.len());
     let items = match node.value {
-        Value::List(items) => items,
-        Value::Nothing
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::Text(_)
-        | Value::Map(_)
-        | Value::Tagged => {
+        YamlValue::List(items) => items,
+        YamlValue::Nothing
+        | YamlValue::Bool(_)
+        | YamlValue::Number(_)
+        | YamlValue::Text(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged => {
             let message = format!("{subject} must be a list, not {}", kind(&node.value));
             faults.tell(number, message, "write it as in [22, 8000-8100]");
             return None;
@@ -94,13 +94,13 @@ fn clause(faults: &mut Faults, node: Node, subject: &str, is_except: bool) -> Op
     clause.ok()
 }
 
-fn range(faults: &mut Faults, item: Node, subject: &str) -> Option<Range> {
+fn range(faults: &mut ValueFaults, item: Node, subject: &str) -> Option<Range> {
     const HELP: &str = "write a number from 1 to 65535, or a range as in 8000-8100";
     let (said, found) = match &item.value {
-        Value::Number(Some(number)) => {
+        YamlValue::Number(Some(number)) => {
             (number.to_string(), port(*number).and_then(|port| Range::new(port, port)))
         }
-        Value::Text(word) => match ends(word) {
+        YamlValue::Text(word) => match ends(word) {
             Some((first, last)) if first > last => {
                 let message = format!("{} ends before it begins", excerpt(word));
                 faults.tell(item.number, message, format!("did you mean {last}-{first}?"));
@@ -113,12 +113,12 @@ fn range(faults: &mut Faults, item: Node, subject: &str) -> Option<Range> {
             }
             ends => (format!("`{}`", excerpt(word)), ends.and_then(|(first, last)| Range::new(first, last))),
         },
-        Value::Nothing
-        | Value::Bool(_)
-        | Value::Number(None)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Tagged => (kind(&item.value).to_owned(), None),
+        YamlValue::Nothing
+        | YamlValue::Bool(_)
+        | YamlValue::Number(None)
+        | YamlValue::List(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged => (kind(&item.value).to_owned(), None),
     };
     if found.is_none() {
         faults.tell(item.number, format!("{subject} are numbers, not {said}"), HELP);

@@ -12,7 +12,7 @@ use serde::de::{
 
 pub struct Node {
     pub number: usize,
-    pub value: Value,
+    pub value: YamlValue,
 }
 
 impl Node {
@@ -20,19 +20,19 @@ impl Node {
     pub fn one_or_several(self) -> Vec<Self> {
         let Self { number, value } = self;
         match value {
-            Value::List(items) => items,
-            value @ (Value::Nothing
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Text(_)
-            | Value::Map(_)
-            | Value::Tagged) => vec![Self { number, value }],
+            YamlValue::List(items) => items,
+            value @ (YamlValue::Nothing
+            | YamlValue::Bool(_)
+            | YamlValue::Number(_)
+            | YamlValue::Text(_)
+            | YamlValue::Map(_)
+            | YamlValue::Tagged) => vec![Self { number, value }],
         }
     }
 }
 
 /// A value with the type that YAML gives it.
-pub enum Value {
+pub enum YamlValue {
     Nothing,
     Bool(bool),
     /// A whole number that is not negative. None for any other number.
@@ -77,7 +77,7 @@ impl Reader {
         Ok(number)
     }
 
-    fn node<E: Error>(&mut self, value: Value) -> Result<Node, E> {
+    fn node<E: Error>(&mut self, value: YamlValue) -> Result<Node, E> {
         Ok(Node { number: self.number()?, value })
     }
 
@@ -102,39 +102,39 @@ impl<'de> Visitor<'de> for &mut Reader {
     }
 
     fn visit_none<E: Error>(self) -> Result<Node, E> {
-        self.node(Value::Nothing)
+        self.node(YamlValue::Nothing)
     }
 
     fn visit_unit<E: Error>(self) -> Result<Node, E> {
-        self.node(Value::Nothing)
+        self.node(YamlValue::Nothing)
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<Node, E> {
-        self.node(Value::Bool(value))
+        self.node(YamlValue::Bool(value))
     }
 
     fn visit_i64<E: Error>(self, _: i64) -> Result<Node, E> {
-        self.node(Value::Number(None))
+        self.node(YamlValue::Number(None))
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<Node, E> {
-        self.node(Value::Number(Some(number)))
+        self.node(YamlValue::Number(Some(number)))
     }
 
     fn visit_i128<E: Error>(self, _: i128) -> Result<Node, E> {
-        self.node(Value::Number(None))
+        self.node(YamlValue::Number(None))
     }
 
     fn visit_u128<E: Error>(self, _: u128) -> Result<Node, E> {
-        self.node(Value::Number(None))
+        self.node(YamlValue::Number(None))
     }
 
     fn visit_f64<E: Error>(self, _: f64) -> Result<Node, E> {
-        self.node(Value::Number(None))
+        self.node(YamlValue::Number(None))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Node, E> {
-        self.node(Value::Text(text.into()))
+        self.node(YamlValue::Text(text.into()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
@@ -143,7 +143,7 @@ impl<'de> Visitor<'de> for &mut Reader {
         while let Some(item) = list.next_element_seed(&mut *self)? {
             items.push(item);
         }
-        Ok(Node { number, value: Value::List(items) })
+        Ok(Node { number, value: YamlValue::List(items) })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
@@ -152,14 +152,14 @@ impl<'de> Visitor<'de> for &mut Reader {
         while let Some(key) = map.next_key_seed(&mut *self)? {
             entries.push((key, map.next_value_seed(&mut *self)?));
         }
-        Ok(Node { number, value: Value::Map(entries) })
+        Ok(Node { number, value: YamlValue::Map(entries) })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Node, A::Error> {
         let number = self.number()?;
         let (IgnoredAny, value) = tagged.variant()?;
         let IgnoredAny = value.newtype_variant()?;
-        Ok(Node { number, value: Value::Tagged })
+        Ok(Node { number, value: YamlValue::Tagged })
     }
 }
 

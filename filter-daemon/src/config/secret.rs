@@ -25,19 +25,19 @@ const MOST: usize = 256;
 /// The credentials that systemd provides (`LoadCredential=`), by name. Only root may read them, so they are
 /// read before root privileges are dropped.
 #[derive(Clone, Default)]
-pub struct Handed {
+pub struct SystemdCredentials {
     credentials: BTreeMap<String, Result<Vec<u8>, Explanation>>,
     /// The reason why there may be more credentials.
     unseen: Option<String>,
 }
 
-impl fmt::Debug for Handed {
+impl fmt::Debug for SystemdCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.credentials.keys()).finish()
     }
 }
 
-impl Handed {
+impl SystemdCredentials {
     /// All credentials. Empty if systemd does not run or provides none.
     pub fn by_systemd() -> Self {
         env::var_os("CREDENTIALS_DIRECTORY")
@@ -88,7 +88,7 @@ impl Handed {
 }
 
 /// Reads the secret of these credentials and checks it.
-pub fn credentials(auth: &Auth, handed: &Handed) -> Result<Credentials, Explanation> {
+pub fn credentials(auth: &Auth, handed: &SystemdCredentials) -> Result<Credentials, Explanation> {
     let (bytes, place) = match &auth.secret {
         Secret::File(path) => (of_file(path)?, format!("{}: the secret in this file", printable::path(path))),
         Secret::Credential(name) => (handed.get(name)?, format!("the credential {}", printable::word(name))),
@@ -165,11 +165,11 @@ mod tests {
         fs::write(&path, contents).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         let auth = Auth { scheme, secret: Secret::File(path) };
-        credentials(&auth, &Handed::default()).map_err(|told| told.to_string())
+        credentials(&auth, &SystemdCredentials::default()).map_err(|told| told.to_string())
     }
 
     #[test]
-    fn a_secret_is_what_its_file_says_on_one_line() {
+    fn secret_is_the_single_line_in_file() {
         let basic = Credentials::Basic { user: "ann".to_owned(), password: "pass word".to_owned() };
         assert_eq!(told("pass word\n", 0o640, Scheme::Basic("ann".to_owned())), Ok(basic));
         assert_eq!(told("abc", 0o400, Scheme::Bearer), Ok(Credentials::Bearer("abc".to_owned())));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_others_may_read_is_not_sent() {
+    fn secret_readable_by_others_is_refused() {
         for (mode, why) in [(0o644, "all users"), (0o604, "all users"), (0o660, "its group may change it")] {
             let told = told("sesame", mode, Scheme::Bearer).unwrap_err();
             assert!(told.contains(why) && told.contains("chmod 0640") && !told.contains("sesame"), "{told}");
@@ -190,19 +190,23 @@ mod tests {
     }
 
     #[test]
-    fn what_systemd_hands_over_is_known_by_its_name() {
+    fn systemd_credentials_are_found_by_name() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("feed"), "sesame\n").unwrap();
         fs::write(place.path().join("long"), vec![b'a'; 1 << 15]).unwrap();
         fs::create_dir(place.path().join("folder")).unwrap();
-        let handed = Handed::of(place.path());
+        let handed = SystemdCredentials::of(place.path());
         let auth = |name: &str| Auth { scheme: Scheme::Bearer, secret: Secret::Credential(name.to_owned()) };
         assert_eq!(credentials(&auth("feed"), &handed), Ok(Credentials::Bearer("sesame".to_owned())));
         for (name, handed, why) in [
             ("other", &handed, "did not pass a credential `other`\nadd LoadCredential="),
             ("long", &handed, "the credential `long` cannot be read: "),
             ("folder", &handed, "this is a directory"),
-            ("feed", &Handed::of(Path::new("/nowhere")), "a credential `feed` (/nowhere: No such file"),
+            (
+                "feed",
+                &SystemdCredentials::of(Path::new("/nowhere")),
+                "a credential `feed` (/nowhere: No such file",
+            ),
         ] {
             let told = credentials(&auth(name), handed).unwrap_err();
             let told = told.lines().collect::<Vec<_>>().join("\n");

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 
 use super::nearest::nearest;
-use super::raw::{Node, Value};
+use super::raw::{Node, YamlValue};
 use crate::text::printable::excerpt;
 
 /// An error in a value.
-pub struct Fault {
+pub struct ValueFault {
     /// The number of the value.
     pub node: usize,
     pub message: String,
@@ -23,18 +23,18 @@ pub enum Help {
 }
 
 /// A key of a map, and the function that takes its value.
-pub struct Key<T> {
+pub struct MapKey<T> {
     pub name: &'static str,
-    pub take: fn(&mut Faults, Node, &mut T),
+    pub take: fn(&mut ValueFaults, Node, &mut T),
 }
 
 /// All faults found so far.
 #[derive(Default)]
-pub struct Faults(pub Vec<Fault>);
+pub struct ValueFaults(pub Vec<ValueFault>);
 
-impl Faults {
+impl ValueFaults {
     pub fn tell(&mut self, node: usize, message: impl Into<String>, help: impl Into<String>) {
-        self.0.push(Fault { node, message: message.into(), help: Help::Text(help.into()) });
+        self.0.push(ValueFault { node, message: message.into(), help: Help::Text(help.into()) });
     }
 
     /// True if the word occurs for the first time. Otherwise reports it.
@@ -44,7 +44,7 @@ impl Faults {
             return true;
         };
         let message = format!("`{}` is here a second time", excerpt(word));
-        self.0.push(Fault { node, message, help: Help::Earlier(*earlier) });
+        self.0.push(ValueFault { node, message, help: Help::Earlier(*earlier) });
         false
     }
 
@@ -53,7 +53,7 @@ impl Faults {
     pub fn fields<T>(
         &mut self,
         map: Vec<(Node, Node)>,
-        keys: &[Key<T>],
+        keys: &[MapKey<T>],
         into: &mut T,
     ) -> HashMap<String, usize> {
         let mut said = HashMap::new();
@@ -70,7 +70,7 @@ impl Faults {
         said
     }
 
-    fn unknown_key(&mut self, word: &Word, known: Vec<&str>) {
+    fn unknown_key(&mut self, word: &TextValue, known: Vec<&str>) {
         let help = match nearest(&word.text, known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("the keys here are {}", known.join(", ")),
@@ -82,9 +82,13 @@ impl Faults {
     /// commented out.
     pub fn items(&mut self, node: Node, what: &str) -> Vec<Node> {
         match node.value {
-            Value::List(items) => items,
-            Value::Nothing => Vec::new(),
-            other @ (Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Map(_) | Value::Tagged) => {
+            YamlValue::List(items) => items,
+            YamlValue::Nothing => Vec::new(),
+            other @ (YamlValue::Bool(_)
+            | YamlValue::Number(_)
+            | YamlValue::Text(_)
+            | YamlValue::Map(_)
+            | YamlValue::Tagged) => {
                 let help = "begin each line below with `- `, or write [a, b]";
                 self.tell(node.number, format!("{what} must be a list, not {}", kind(&other)), help);
                 Vec::new()
@@ -92,15 +96,15 @@ impl Faults {
         }
     }
 
-    pub fn text(&mut self, node: Node, what: &str) -> Option<Word> {
+    pub fn text(&mut self, node: Node, what: &str) -> Option<TextValue> {
         let help = match node.value {
-            Value::Text(text) => return Some(Word { node: node.number, text }),
-            Value::Nothing => "write a value, or remove the key",
-            Value::Bool(_) | Value::Number(_) => "put it in quotes",
-            Value::List(_) | Value::Map(_) => {
+            YamlValue::Text(text) => return Some(TextValue { node: node.number, text }),
+            YamlValue::Nothing => "write a value, or remove the key",
+            YamlValue::Bool(_) | YamlValue::Number(_) => "put it in quotes",
+            YamlValue::List(_) | YamlValue::Map(_) => {
                 "write a single word; one with `: ` or a colon at its end needs quotes"
             }
-            Value::Tagged => "remove the word that begins with !",
+            YamlValue::Tagged => "remove the word that begins with !",
         };
         self.tell(node.number, format!("{what} must be text, not {}", kind(&node.value)), help);
         None
@@ -108,33 +112,37 @@ impl Faults {
 }
 
 /// A text and the number of its value.
-pub struct Word {
+pub struct TextValue {
     pub node: usize,
     pub text: String,
 }
 
-pub fn kind(value: &Value) -> &'static str {
+pub fn kind(value: &YamlValue) -> &'static str {
     match value {
-        Value::Nothing => "nothing",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::Text(_) => "text",
-        Value::List(_) => "a list",
-        Value::Map(_) => "a map of keys",
-        Value::Tagged => "a value with a YAML tag",
+        YamlValue::Nothing => "nothing",
+        YamlValue::Bool(_) => "true or false",
+        YamlValue::Number(_) => "a number",
+        YamlValue::Text(_) => "text",
+        YamlValue::List(_) => "a list",
+        YamlValue::Map(_) => "a map of keys",
+        YamlValue::Tagged => "a value with a YAML tag",
     }
 }
 
 /// Accepts true or false, and no words that only look like them.
-pub fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Option<bool> {
+pub fn truth(faults: &mut ValueFaults, node: Node, subject: &str, meaning: &str) -> Option<bool> {
     let help = match &node.value {
-        Value::Bool(truth) => return Some(*truth),
-        Value::Text(word) => match word.to_lowercase().as_str() {
+        YamlValue::Bool(truth) => return Some(*truth),
+        YamlValue::Text(word) => match word.to_lowercase().as_str() {
             "yes" | "on" | "y" | "true" => "did you mean true?",
             "no" | "off" | "n" | "false" => "did you mean false?",
             _ => meaning,
         },
-        Value::Nothing | Value::Number(_) | Value::List(_) | Value::Map(_) | Value::Tagged => meaning,
+        YamlValue::Nothing
+        | YamlValue::Number(_)
+        | YamlValue::List(_)
+        | YamlValue::Map(_)
+        | YamlValue::Tagged => meaning,
     };
     faults.tell(node.number, format!("{subject} must be true or false, not {}", kind(&node.value)), help);
     None

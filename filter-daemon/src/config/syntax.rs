@@ -8,7 +8,7 @@ use super::nesting;
 use super::raw::{self, Node};
 
 /// A document, as far as it can be read.
-pub struct Read {
+pub struct ParsedDocument {
     /// Its values, if it is YAML.
     pub root: Option<Node>,
     /// The text that the values were read from. It has the length of the original, and differs only where a
@@ -40,8 +40,8 @@ pub fn text(path: &Path, mut bytes: Vec<u8>) -> Result<String, ConfigError> {
 /// Reads the values of a document. One mistake is so common that it must not hide all other errors: an IPv6
 /// address in a `[list]` that needs quotes. It is reported and replaced by letters, and the document is read
 /// again.
-pub fn read(text: &str) -> Read {
-    let mut read = Read { root: None, readable: text.into(), problems: Vec::new() };
+pub fn read(text: &str) -> ParsedDocument {
+    let mut read = ParsedDocument { root: None, readable: text.into(), problems: Vec::new() };
     read.problems.extend(control_character(text).or_else(|| too_deep(text)));
     if !read.problems.is_empty() {
         return read;

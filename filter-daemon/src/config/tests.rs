@@ -106,7 +106,7 @@ fn a_file_that_says_nothing_is_no_configuration() {
 
 /// Notepad saves files in this form.
 #[test]
-fn a_mark_before_the_text_says_nothing() {
+fn byte_order_mark_is_ignored() {
     let text = "interfaces: [eth0]\nblock: [192.0.2.1]\nlists:\n- {name: a, path: a.txt}\n";
     for text in [text.to_owned(), text.replace('\n', "\r\n")] {
         assert_eq!(config(&format!("\u{feff}{text}")), config(&text));
@@ -120,13 +120,13 @@ fn a_range_becomes_prefixes() {
 }
 
 #[test]
-fn anchors_and_aliases_mean_what_they_mean_in_yaml() {
+fn yaml_anchors_and_aliases_work() {
     let text = "interfaces: [&uplink eth0]\nlists: [{name: *uplink, path: x}]";
     assert_eq!(config(text).lists[0].name.as_str(), "eth0");
 }
 
 #[test]
-fn all_errors_are_told_at_once_with_place_line_caret_and_help() {
+fn all_errors_are_reported_at_once() {
     let text = "\
 interface: [eth0]
 mode: naitve
@@ -175,7 +175,7 @@ help: choose another name";
 }
 
 #[test]
-fn every_slip_is_told_where_it_is_and_with_advice() {
+fn every_mistake_has_position_and_advice() {
     let table = [
         ("allow: [fe80::, 10.0.0.1/8]", "1:9: YAML needs quotes around fe80::", "write \"fe80::\""),
         ("allow: [10.0.0.1/8]", "1:9: 10.0.0.1/8 has host bits set", ""),
@@ -256,13 +256,13 @@ fn every_slip_is_told_where_it_is_and_with_advice() {
 }
 
 #[test]
-fn deep_nesting_is_told_before_it_costs_time() {
+fn deep_nesting_is_refused_early() {
     let told = told("[".repeat(200_000));
     assert!(told.starts_with("f.yaml:1:33: brackets are nested too deep"), "{told}");
 }
 
 #[test]
-fn an_address_that_needs_quotes_is_told_once_and_hides_nothing() {
+fn unquoted_ipv6_address_hides_no_other_errors() {
     let told = told("block: [fe80::, ::1, 10.0.0.1/8]");
     assert_eq!(told.matches("f.yaml:1:").count(), 3, "{told}");
 }
@@ -282,13 +282,13 @@ fn aliases_cannot_blow_a_small_file_up() {
 }
 
 #[test]
-fn a_lone_carriage_return_before_an_error_does_not_panic() {
+fn lone_carriage_return_does_not_panic() {
     let text = format!("# {}\r# \0", "x".repeat(70));
     assert!(told(text).starts_with("f.yaml:1:76: the control character"));
 }
 
 #[test]
-fn what_is_not_utf8_is_told_where() {
+fn invalid_utf8_is_reported_with_place() {
     let told = told(b"mode: auto\nblock: [\xff]".to_vec());
     assert!(told.starts_with("f.yaml:2:9: this is not UTF-8"), "{told}");
 }
@@ -354,7 +354,7 @@ fn a_list_says_how_it_is_read() {
 }
 
 #[test]
-fn a_list_says_how_long_what_it_names_stays() {
+fn list_ttl_is_parsed() {
     let ttl = |word: &str| config(&format!("lists: [{{name: a, path: a, ttl: {word}}}]")).lists[0].ttl;
     for (word, seconds) in [("7d", 604_800), ("90", 90), ("'1 h 30 min'", 5400), ("520w", 314_496_000)] {
         assert_eq!(ttl(word).map(|ttl| ttl.as_secs()), Some(seconds), "{word}");
@@ -367,7 +367,7 @@ fn a_list_says_how_long_what_it_names_stays() {
 }
 
 #[test]
-fn of_very_many_errors_a_hundred_are_told() {
+fn a_hundred_of_many_errors_are_shown() {
     let told = told(format!("block: [{}]", "10.0.0.1/8, ".repeat(150)));
     assert_eq!(told.matches("has host bits set").count(), 100);
     assert!(told.ends_with("and 50 more errors"), "{told}");
@@ -375,7 +375,7 @@ fn of_very_many_errors_a_hundred_are_told() {
 }
 
 #[test]
-fn a_list_without_a_file_is_one_that_commands_fill() {
+fn list_without_file_is_live() {
     let config = config(
         "lists: [{name: a, path: a, ipv6_prefix: 56}, {name: manual, ipv6_prefix: 64}, {name: b, path: b}]",
     );
@@ -407,7 +407,7 @@ fn files_that_cannot_be_read_say_why() {
 }
 
 #[test]
-fn a_file_is_read_and_its_relative_paths_begin_at_its_folder() {
+fn relative_paths_start_at_the_file_folder() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("filterd.yaml");
     std::fs::write(&path, "lists: [{name: drop, path: drop.txt}]").unwrap();
@@ -416,7 +416,7 @@ fn a_file_is_read_and_its_relative_paths_begin_at_its_folder() {
 
 /// The examples on this page must be valid as they are.
 #[test]
-fn every_configuration_in_the_page_on_lists_is_valid() {
+fn documented_list_examples_are_valid() {
     let page = include_str!("../../../docs/how-to/lists.md");
     let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let lists: Vec<_> = blocks.map(|block| config(block).lists.len()).collect();

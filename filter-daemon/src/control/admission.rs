@@ -11,7 +11,7 @@ use crate::text::Explanation;
 
 /// The process that opened a connection, according to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peer {
+pub struct ClientProcess {
     pub user: u32,
     pub group: u32,
     /// Its process id, if it has one in this namespace.
@@ -29,14 +29,14 @@ pub struct Admission {
 }
 
 /// A short form for the log.
-impl fmt::Display for Peer {
+impl fmt::Display for ClientProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "uid {}", self.user)?;
         self.process.map_or(Ok(()), |process| write!(f, ", pid {process}"))
     }
 }
 
-impl Peer {
+impl ClientProcess {
     pub fn of(stream: &UnixStream) -> io::Result<Self> {
         let credentials = stream.peer_cred()?;
         Ok(Self { user: credentials.uid(), group: credentials.gid(), process: credentials.pid() })
@@ -45,7 +45,7 @@ impl Peer {
 
 impl Admission {
     /// Returns an error if this peer may not send requests.
-    pub fn admits(&self, peer: &Peer) -> Result<(), Failure> {
+    pub fn admits(&self, peer: &ClientProcess) -> Result<(), Failure> {
         let known = peer.user == 0 || peer.user == self.user || peer.group == self.group;
         if known || further_groups(peer).contains(&self.group) {
             return Ok(());
@@ -59,7 +59,7 @@ impl Admission {
 
     /// Whether this peer may replace this filterd by another one. Members of the group may only block and
     /// unblock.
-    pub fn may_replace(&self, peer: &Peer) -> bool {
+    pub fn may_replace(&self, peer: &ClientProcess) -> bool {
         peer.user == 0 || peer.user == self.starter
     }
 }
@@ -69,7 +69,7 @@ impl Admission {
 /// They are read from the process and not from the user database, since a service may have a group that its
 /// user is not in. If the process id was reused, the new process belongs to another user, or shows groups of
 /// the same user. Neither opens anything that the socket's mode keeps shut.
-fn further_groups(peer: &Peer) -> Vec<u32> {
+fn further_groups(peer: &ClientProcess) -> Vec<u32> {
     let Some(process) = peer.process else { return Vec::new() };
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     groups_of(&status, peer.user)
@@ -92,11 +92,11 @@ mod tests {
     const DAEMON: Admission = Admission { user: 900, group: 990, starter: 0 };
 
     fn admits(user: u32, group: u32) -> bool {
-        DAEMON.admits(&Peer { user, group, process: None }).is_ok()
+        DAEMON.admits(&ClientProcess { user, group, process: None }).is_ok()
     }
 
     #[test]
-    fn root_the_daemon_itself_and_the_sockets_group_may_ask_and_nobody_else() {
+    fn only_root_daemon_and_group_may_ask() {
         assert!(admits(0, 0));
         assert!(admits(900, 900));
         assert!(admits(1000, 990));
@@ -105,9 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn only_root_or_whoever_started_it_may_put_another_one_in_its_place() {
+    fn only_root_or_starter_may_take_over() {
         let may = |user, starter| {
-            Admission { starter, ..DAEMON }.may_replace(&Peer { user, group: 990, process: None })
+            Admission { starter, ..DAEMON }.may_replace(&ClientProcess { user, group: 990, process: None })
         };
         assert!(may(0, 0) && may(0, 500) && may(500, 500));
         assert!(!may(900, 0), "not even as the user that it has become");
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn supplementary_groups_count_if_the_process_is_still_that_users() {
+    fn supplementary_groups_count_while_user_is_unchanged() {
         let status =
             "Name:\tbash\nUid:\t1000\t1000\t1000\t1000\nGid:\t1000\t1000\t1000\t1000\nGroups:\t24 990 \n";
         assert_eq!(groups_of(status, 1000), [24, 990]);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_the_groups_that_the_kernel_says() {
+    fn own_groups_match_the_kernel() {
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let user = nix::unistd::geteuid().as_raw();
         let groups: Vec<_> = nix::unistd::getgroups().unwrap().iter().map(|group| group.as_raw()).collect();

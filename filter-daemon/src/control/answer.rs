@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_a_test_are_cut_by_their_entries() {
+    fn test_answers_split_between_entries() {
         let one = Tested {
             address: "2001:db8::1".into(),
             dropped: true,
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_cut_is_refused_rather_than_sent() {
+    fn unsplittable_answer_is_refused() {
         let many = vec!["x".repeat(1000); 2000];
         let reply = reload::Reply { warnings: many, ..reload::Reply::default() };
         assert!(line(&reply, false).starts_with(br#"{"error":"io.filterd.Unavailable""#));

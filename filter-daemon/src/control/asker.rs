@@ -5,7 +5,7 @@ use std::num::ParseIntError;
 
 use nix::unistd::Uid;
 
-use super::admission::Peer;
+use super::admission::ClientProcess;
 use crate::accounts;
 use crate::text::printable;
 
@@ -32,7 +32,7 @@ impl Asker {
     }
 
     /// Finds as much as the system reveals.
-    pub fn of(peer: &Peer) -> Self {
+    pub fn of(peer: &ClientProcess) -> Self {
         let about = |what: &str| {
             Some(fs::read_to_string(format!("/proc/{}/{what}", peer.process?)).ok()?.trim().to_owned())
         };
@@ -56,14 +56,14 @@ mod tests {
     #[test]
     fn this_very_process_is_known() {
         let process = i32::try_from(std::process::id()).ok();
-        let asker = Asker::of(&Peer { user: 0, group: 0, process });
+        let asker = Asker::of(&ClientProcess { user: 0, group: 0, process });
         let name = fs::read_to_string("/proc/self/comm").unwrap();
         assert_eq!((asker.user.as_str(), asker.pid), ("root", process));
         assert_eq!(asker.process.as_deref(), Some(name.trim()));
     }
 
     #[test]
-    fn whoever_adds_is_named_with_the_command() {
+    fn author_is_named_with_the_command() {
         let asker =
             Asker { user: "root".into(), uid: 0, login: None, process: Some("filterd".into()), pid: None };
         assert_eq!(asker.signature("add"), "root (filterd add)");
@@ -75,8 +75,8 @@ mod tests {
     }
 
     #[test]
-    fn of_a_process_that_is_gone_the_user_is_known() {
-        let asker = Asker::of(&Peer { user: 4_000_000_000, group: 0, process: None });
+    fn ended_process_still_has_its_user() {
+        let asker = Asker::of(&ClientProcess { user: 4_000_000_000, group: 0, process: None });
         assert_eq!((asker.user.as_str(), asker.uid, asker.process), ("4000000000", 4_000_000_000, None));
     }
 }

@@ -27,11 +27,11 @@ const SUMS: usize = 1024;
 
 /// The events of sessions. Each session waits for its client before it sends another one, so that only few
 /// are on their way.
-pub type Audit = mpsc::UnboundedSender<Event>;
+pub type Audit = mpsc::UnboundedSender<AuditEvent>;
 
 /// An event of a session.
 #[derive(Debug)]
-pub enum Event {
+pub enum AuditEvent {
     /// A client that will request changes.
     Came(Arc<Asker>),
     /// A request and its result.
@@ -41,27 +41,27 @@ pub enum Event {
 }
 
 /// Reports the requests of one session. The client is identified with its first change.
-pub struct Witness {
+pub struct AuditedClient {
     audit: Audit,
     asker: Option<Arc<Asker>>,
 }
 
 /// All events that are not logged yet.
-pub struct Book {
-    events: mpsc::UnboundedReceiver<Event>,
-    askers: HashMap<Arc<Asker>, Known>,
-    sums: HashMap<(Arc<Asker>, &'static str, Option<String>), Sum>,
+pub struct AuditLog {
+    events: mpsc::UnboundedReceiver<AuditEvent>,
+    askers: HashMap<Arc<Asker>, KnownAsker>,
+    sums: HashMap<(Arc<Asker>, &'static str, Option<String>), RequestSum>,
 }
 
 /// The state of one process.
-struct Known {
+struct KnownAsker {
     sessions: u32,
     turn: Instant,
     lines: u32,
 }
 
 /// Several requests as one line.
-struct Sum {
+struct RequestSum {
     since: Instant,
     deed: Deed,
     requests: u64,
@@ -70,7 +70,7 @@ struct Sum {
     failure: Option<Failure>,
 }
 
-impl Witness {
+impl AuditedClient {
     pub fn new(audit: Audit) -> Self {
         Self { audit, asker: None }
     }
@@ -79,30 +79,30 @@ impl Witness {
     pub fn tell(&mut self, who: impl FnOnce() -> Asker, deed: Deed, came_of_it: Result<Counts, Failure>) {
         if self.asker.is_none() {
             let asker = Arc::new(who());
-            self.send(Event::Came(asker.clone()));
+            self.send(AuditEvent::Came(asker.clone()));
             self.asker = Some(asker);
         }
         if let Some(asker) = self.asker.clone() {
-            self.send(Event::Did(asker, Box::new(deed), came_of_it));
+            self.send(AuditEvent::Did(asker, Box::new(deed), came_of_it));
         }
     }
 
     /// The receiver is gone when the server has ended.
-    fn send(&self, event: Event) {
+    fn send(&self, event: AuditEvent) {
         _ = self.audit.send(event);
     }
 }
 
 /// Reports the end of a session, however it ends, so that its sums are logged.
-impl Drop for Witness {
+impl Drop for AuditedClient {
     fn drop(&mut self) {
         if let Some(asker) = self.asker.take() {
-            self.send(Event::Went(asker));
+            self.send(AuditEvent::Went(asker));
         }
     }
 }
 
-impl Book {
+impl AuditLog {
     pub fn new() -> (Audit, Self) {
         let (audit, events) = mpsc::unbounded_channel();
         (audit, Self { events, askers: HashMap::new(), sums: HashMap::new() })
@@ -123,11 +123,11 @@ impl Book {
         }
     }
 
-    fn note(&mut self, event: Event) {
+    fn note(&mut self, event: AuditEvent) {
         match event {
-            Event::Came(asker) => self.known(&asker).sessions += 1,
-            Event::Did(asker, deed, came_of_it) => self.note_deed(asker, *deed, came_of_it),
-            Event::Went(asker) => {
+            AuditEvent::Came(asker) => self.known(&asker).sessions += 1,
+            AuditEvent::Did(asker, deed, came_of_it) => self.note_deed(asker, *deed, came_of_it),
+            AuditEvent::Went(asker) => {
                 let known = self.known(&asker);
                 known.sessions = known.sessions.saturating_sub(1);
                 if known.sessions == 0 {
@@ -138,8 +138,8 @@ impl Book {
         }
     }
 
-    fn known(&mut self, asker: &Arc<Asker>) -> &mut Known {
-        let new = || Known { sessions: 0, turn: clock::instant(), lines: 0 };
+    fn known(&mut self, asker: &Arc<Asker>) -> &mut KnownAsker {
+        let new = || KnownAsker { sessions: 0, turn: clock::instant(), lines: 0 };
         self.askers.entry(asker.clone()).or_insert_with(new)
     }
 
@@ -149,8 +149,8 @@ impl Book {
             return sum.add(&deed, came_of_it);
         }
         let is_few = deed.targets <= FEW;
-        let sum = Sum::of(deed, came_of_it);
-        if is_few && self.known(&asker).may_write() {
+        let sum = RequestSum::of(deed, came_of_it);
+        if is_few && self.known(&asker).count_line() {
             return sum.write(&asker);
         }
         if self.sums.len() >= SUMS {
@@ -159,14 +159,14 @@ impl Book {
         self.sums.insert(key, sum);
     }
 
-    fn write_sums(&mut self, is_due: impl Fn(&Arc<Asker>, &Sum) -> bool) {
+    fn write_sums(&mut self, is_due: impl Fn(&Arc<Asker>, &RequestSum) -> bool) {
         let due = self.sums.extract_if(|(asker, ..), sum| is_due(asker, sum));
         due.for_each(|((asker, ..), sum)| sum.write(&asker));
     }
 }
 
 /// Logs everything that was reported before the end.
-impl Drop for Book {
+impl Drop for AuditLog {
     fn drop(&mut self) {
         while let Ok(event) = self.events.try_recv() {
             self.note(event);
@@ -175,8 +175,8 @@ impl Drop for Book {
     }
 }
 
-impl Known {
-    fn may_write(&mut self) -> bool {
+impl KnownAsker {
+    fn count_line(&mut self) -> bool {
         if self.turn.elapsed() >= TURN {
             (self.turn, self.lines) = (clock::instant(), 0);
         }
@@ -185,7 +185,7 @@ impl Known {
     }
 }
 
-impl Sum {
+impl RequestSum {
     fn of(deed: Deed, came_of_it: Result<Counts, Failure>) -> Self {
         let nothing = Deed { targets: 0, ..deed.clone() };
         let mut sum = Self {

@@ -12,9 +12,9 @@ const PAUSE: Duration = Duration::from_secs(10);
 
 /// The complaints of one server. Clones share the same state.
 #[derive(Clone)]
-pub struct Complaints(Arc<Book>);
+pub struct Complaints(Arc<ComplaintLog>);
 
-struct Book {
+struct ComplaintLog {
     opened: Instant,
     /// Milliseconds after `opened` until which nothing more is written.
     quiet_until: AtomicU64,
@@ -23,8 +23,11 @@ struct Book {
 
 impl Complaints {
     pub fn new() -> Self {
-        let book =
-            Book { opened: clock::instant(), quiet_until: AtomicU64::new(0), unwritten: AtomicU64::new(0) };
+        let book = ComplaintLog {
+            opened: clock::instant(),
+            quiet_until: AtomicU64::new(0),
+            unwritten: AtomicU64::new(0),
+        };
         Self(Arc::new(book))
     }
 

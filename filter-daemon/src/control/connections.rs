@@ -11,12 +11,12 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 pub struct Connections<O = ()> {
     most: usize,
     sessions: JoinSet<()>,
-    taken: HashMap<Id, Taken<O>>,
+    taken: HashMap<Id, ConnectionSlot<O>>,
     turns: Arc<AtomicU64>,
 }
 
 /// A connection with its session.
-struct Taken<O> {
+struct ConnectionSlot<O> {
     origin: O,
     connection: Connection,
     session: AbortHandle,
@@ -93,7 +93,7 @@ impl<O> Connections<O> {
         session: impl Future<Output = ()> + Send + 'static,
     ) {
         let session = self.sessions.spawn(session);
-        self.taken.insert(session.id(), Taken { origin, connection, session });
+        self.taken.insert(session.id(), ConnectionSlot { origin, connection, session });
     }
 
     /// Waits until a session ends, and frees its connection. Waits forever if there is none.
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_seat_is_free_again_when_its_session_ends() {
+    async fn slot_is_free_after_its_session() {
         let mut connections = Connections::new(1);
         let connection = connections.free().unwrap();
         connection.works();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_origin_makes_room_among_its_own() {
+    async fn full_origin_replaces_its_own_connections() {
         let mut connections = Connections::new(3);
         for origin in [1, 2, 2] {
             let connection = connections.free().unwrap();

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_is_the_same_file_on_the_other_side() {
+    fn sent_descriptor_is_the_same_file() {
         let (here, there) = UnixStream::pair().unwrap();
         let (mut one, other) = UnixStream::pair().unwrap();
         send(&here, 7, &[other.into()]).unwrap();

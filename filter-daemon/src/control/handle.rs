@@ -13,9 +13,9 @@ use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::{Gid, Uid, fchownat, geteuid};
 
 /// The file that was found at a path.
-pub struct Handle(OwnedFd);
+pub struct FileHandle(OwnedFd);
 
-impl Handle {
+impl FileHandle {
     /// Holds the socket that this process has just made.
     pub fn of_our_socket(path: &Path) -> io::Result<Self> {
         Self::of(path, SFlag::S_IFSOCK, geteuid())

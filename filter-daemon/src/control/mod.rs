@@ -32,12 +32,12 @@ pub mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use server::{Handle, Limits, Server};
-pub use session::Patience;
+pub use server::{ClientLimits, Server, ServerHandle};
+pub use session::ClientTimeouts;
 pub use socket::{SocketError, give_socket, told_by_whom};
 pub use watchers::VERB as WATCHED;
 pub use watching::Watching;
-pub use wire::{Asked, Call};
+pub use wire::{Call, PendingRequest};
 
 /// The channel for the result of a request.
 pub type ReplyTo<R> = tokio::sync::oneshot::Sender<Result<R, wire::Failure>>;

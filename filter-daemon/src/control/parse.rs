@@ -1,6 +1,6 @@
 //! Parses a line of the socket into a message, or describes the error.
 
-use super::wire::{Failure, Line, Message};
+use super::wire::{Failure, Message, RequestLine};
 use crate::text::printable;
 
 /// The message in one line, without its line end.
@@ -9,7 +9,7 @@ pub fn message(line: &[u8]) -> Result<Message, Failure> {
 }
 
 /// The message, with the SSH connection of its sender.
-pub fn line(line: &[u8]) -> Result<Line, Failure> {
+pub fn line(line: &[u8]) -> Result<RequestLine, Failure> {
     serde_json::from_slice(line).map_err(|error| invalid(line, &error))
 }
 
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn by_what_somebody_came_may_stand_beside_the_request() {
+    fn request_may_carry_its_ssh_connection() {
         let came_by = |text: &[u8]| line(text).unwrap().came_by;
         assert_eq!(came_by(br#"{"method":"io.filterd.Ping"}"#), None);
         let told = br#"{"method":"io.filterd.Ping","came_by":"192.0.2.7 1 192.0.2.1 22","parameters":{}}"#;
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_told_so() {
+    fn invalid_request_is_reported() {
         let lines: [&[u8]; 14] = [
             b"",
             b"GET / HTTP/1.1\r",
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_to_a_huge_line_of_rubbish_is_short_and_plain() {
+    fn huge_invalid_line_gets_a_short_answer() {
         let deep = vec![b'['; wire::LONGEST_LINE];
         let long = format!(r#"{{"method":"{}\u001b[2J"}}"#, "\u{7}x".repeat(100_000));
         let name = format!(r#"{{"method":"{}\u001b[2J"}}"#, "x".repeat(100));

@@ -31,7 +31,7 @@ const LONGEST: usize = 16 * 1024;
 
 /// All notes of a file.
 #[derive(Clone, Debug, Default)]
-struct Noted {
+struct PinsNote {
     pins: Vec<u8>,
     unsaved: Option<u64>,
     trial: Option<String>,
@@ -45,41 +45,41 @@ pub fn write(claim: &File, pins: &Path, unsaved: Option<u64>) -> io::Result<()> 
     let _alone = alone();
     let pins = std::path::absolute(pins)?.into_os_string().into_vec();
     // A file that an earlier filterd opened cannot be read.
-    let before = Noted::of(&read_from(claim).unwrap_or_default());
+    let before = PinsNote::of(&read_from(claim).unwrap_or_default());
     let attached = before.attached.filter(|_| before.pins == pins);
-    Noted { pins, unsaved, trial: before.trial, attached }.write(claim)
+    PinsNote { pins, unsaved, trial: before.trial, attached }.write(claim)
 }
 
 /// Records since when live entries are not on disk, or that all are. An earlier time stays.
 pub fn write_unsaved(claim: &File, since: Option<u64>) -> io::Result<()> {
     let _alone = alone();
-    let before = Noted::of(&read_from(claim)?);
+    let before = PinsNote::of(&read_from(claim)?);
     let unsaved = since.map(|since| before.unsaved.map_or(since, |before| before.min(since)));
-    Noted { unsaved, ..before }.write(claim)
+    PinsNote { unsaved, ..before }.write(claim)
 }
 
 /// Records the state of a trial, or that there is none. It is used if the state directory has no record of
 /// the trial.
 pub fn write_trial(claim: &File, trial: Option<&str>) -> io::Result<()> {
     let _alone = alone();
-    Noted { trial: trial.map(str::to_owned), ..Noted::of(&read_from(claim)?) }.write(claim)
+    PinsNote { trial: trial.map(str::to_owned), ..PinsNote::of(&read_from(claim)?) }.write(claim)
 }
 
 /// Records where the filter is attached, or that it is not.
 pub fn write_attached(claim: &File, place: Option<&str>) -> io::Result<()> {
     let _alone = alone();
-    Noted { attached: place.map(str::to_owned), ..Noted::of(&read_from(claim)?) }.write(claim)
+    PinsNote { attached: place.map(str::to_owned), ..PinsNote::of(&read_from(claim)?) }.write(claim)
 }
 
 /// Records that the filter with these pins was detached on purpose.
 pub fn detached(socket: &Path, pins: &Path) -> io::Result<()> {
-    let Some(noted) = read_all(socket)?.map(|noted| Noted::of(&noted)) else { return Ok(()) };
+    let Some(noted) = read_all(socket)?.map(|noted| PinsNote::of(&noted)) else { return Ok(()) };
     if noted.attached.is_none() || noted.pins != std::path::absolute(pins)?.into_os_string().into_vec() {
         return Ok(());
     }
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let claim = File::options().read(true).write(true).custom_flags(flags).open(beside(socket))?;
-    Noted { attached: None, ..noted }.write(&claim)
+    PinsNote { attached: None, ..noted }.write(&claim)
 }
 
 /// Locks the file within this process, because the owner and the journal's thread both read and rewrite it.
@@ -88,7 +88,7 @@ fn alone() -> MutexGuard<'static, ()> {
     NOTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Noted {
+impl PinsNote {
     fn of(noted: &[u8]) -> Self {
         let mut parts = noted.split(|byte| *byte == END);
         let pins = parts.next().unwrap_or_default().to_vec();
@@ -120,23 +120,23 @@ fn read_from(claim: &File) -> io::Result<Vec<u8>> {
 
 /// The pin directory that was recorded last, if any.
 pub fn read(socket: &Path) -> io::Result<Option<PathBuf>> {
-    let noted = read_all(socket)?.map(|noted| Noted::of(&noted));
+    let noted = read_all(socket)?.map(|noted| PinsNote::of(&noted));
     Ok(noted.map(|noted| OsString::from_vec(noted.pins).into()))
 }
 
 /// Since when live entries were not on disk when the last filterd here ended, if that was so.
 pub fn unsaved(socket: &Path) -> Option<u64> {
-    Noted::of(&read_all(socket).ok()??).unsaved
+    PinsNote::of(&read_all(socket).ok()??).unsaved
 }
 
 /// The last record of a trial, if there was one.
 pub fn trial(socket: &Path) -> Option<String> {
-    Noted::of(&read_all(socket).ok()??).trial
+    PinsNote::of(&read_all(socket).ok()??).trial
 }
 
 /// The place where the last filterd with these pins had its filter attached, unless it was detached since.
 pub fn attached(socket: &Path, pins: &Path) -> Option<String> {
-    let noted = Noted::of(&read_all(socket).ok()??);
+    let noted = PinsNote::of(&read_all(socket).ok()??);
     let is_there = noted.pins == std::path::absolute(pins).ok()?.into_os_string().into_vec();
     noted.attached.filter(|_| is_there)
 }
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_noted_of_one_thing_leaves_the_others() {
+    fn noting_one_thing_keeps_the_others() {
         let place = tempfile::tempdir().unwrap();
         let socket = place.path().join("control.sock");
         let mut how = File::options();

@@ -12,13 +12,13 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use super::admission::{Admission, Peer};
+use super::admission::{Admission, ClientProcess};
 use super::answer;
-use super::audit::{Book, Witness};
+use super::audit::{AuditLog, AuditedClient};
 use super::complaints::Complaints;
 use super::connections::Connections;
 use super::pins_note;
-use super::session::{self, Client, Context, Patience};
+use super::session::{self, ClientTimeouts, SessionClient, SessionContext};
 use super::socket::{SocketError, SocketFile};
 use super::watching::Watching;
 use super::wire::{Call, Failure};
@@ -27,15 +27,15 @@ use crate::text::Explanation;
 
 /// Limits on the daemon's resources that clients may use.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ClientLimits {
     /// The most clients at once. Each may make the daemon hold one line and its targets, a few MiB.
     pub clients: usize,
-    pub patience: Patience,
+    pub patience: ClientTimeouts,
 }
 
-impl Default for Limits {
+impl Default for ClientLimits {
     fn default() -> Self {
-        Self { clients: 256, patience: Patience::default() }
+        Self { clients: 256, patience: ClientTimeouts::default() }
     }
 }
 
@@ -44,7 +44,7 @@ pub struct Server {
     // Before the listener, so that the file is removed before connections are refused.
     file: SocketFile,
     listener: UnixListener,
-    limits: Limits,
+    limits: ClientLimits,
     /// The user who started the daemon.
     starter: u32,
     successors: Option<mpsc::Sender<UnixStream>>,
@@ -53,7 +53,7 @@ pub struct Server {
 }
 
 /// The parts of this server that another daemon needs to listen in its place.
-pub struct Handle {
+pub struct ServerHandle {
     listener: OwnedFd,
     claim: OwnedFd,
     is_handed_over: Arc<AtomicBool>,
@@ -66,7 +66,7 @@ impl Server {
         Ok(Self {
             file,
             listener,
-            limits: Limits::default(),
+            limits: ClientLimits::default(),
             starter: geteuid().as_raw(),
             successors: None,
             askers: None,
@@ -83,7 +83,7 @@ impl Server {
         Ok(Self {
             file,
             listener,
-            limits: Limits::default(),
+            limits: ClientLimits::default(),
             starter: geteuid().as_raw(),
             successors: None,
             askers: None,
@@ -115,14 +115,14 @@ impl Server {
     }
 
     /// The parts that another daemon needs to listen in place of this one.
-    pub fn handle(&self) -> io::Result<Handle> {
+    pub fn handle(&self) -> io::Result<ServerHandle> {
         let (claim, is_handed_over) = self.file.share()?;
-        Ok(Handle { listener: self.listener.as_fd().try_clone_to_owned()?, claim, is_handed_over })
+        Ok(ServerHandle { listener: self.listener.as_fd().try_clone_to_owned()?, claim, is_handed_over })
     }
 
     /// The same server with other limits.
     #[must_use]
-    pub fn with_limits(self, limits: Limits) -> Self {
+    pub fn with_limits(self, limits: ClientLimits) -> Self {
         Self { limits, ..self }
     }
 
@@ -130,11 +130,11 @@ impl Server {
     pub async fn serve(self, calls: mpsc::Sender<Call>) {
         let (user, group) = (geteuid().as_raw(), self.file.group());
         let admission = Admission { user, group, starter: self.starter };
-        let (audit, mut book) = Book::new();
+        let (audit, mut book) = AuditLog::new();
         let (complaints, successors) = (Complaints::new(), self.successors.clone());
         let (askers, patience) = (self.askers.clone(), self.limits.patience);
         let watching = self.watching.clone();
-        let context = Context { calls, successors, askers, patience, complaints, audit, watching };
+        let context = SessionContext { calls, successors, askers, patience, complaints, audit, watching };
         let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {
@@ -150,7 +150,7 @@ impl Server {
     }
 }
 
-impl Handle {
+impl ServerHandle {
     /// Copies of both descriptors: the listening socket and the lock.
     pub fn share(&self) -> io::Result<[OwnedFd; 2]> {
         Ok([self.listener.try_clone()?, self.claim.try_clone()?])
@@ -183,13 +183,20 @@ impl Handle {
 }
 
 /// Gives a client a connection, or sends it the reason why there is none.
-fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connections, context: &Context) {
-    let admitted = Peer::of(&stream).map_err(|error| Failure::PermissionDenied(error.to_string().into()));
+fn welcome(
+    stream: UnixStream,
+    admission: Admission,
+    connections: &mut Connections,
+    context: &SessionContext,
+) {
+    let admitted =
+        ClientProcess::of(&stream).map_err(|error| Failure::PermissionDenied(error.to_string().into()));
     match admitted.and_then(|peer| admission.admits(&peer).map(|()| peer)) {
         Ok(peer) => match connections.free() {
             Some(connection) => {
                 let may_replace = admission.may_replace(&peer);
-                let client = Client { peer, may_replace, witness: Witness::new(context.audit.clone()) };
+                let client =
+                    SessionClient { peer, may_replace, witness: AuditedClient::new(context.audit.clone()) };
                 let session = session::hold(stream, client, connection.clone(), context.clone());
                 connections.take((), connection, session);
             }
@@ -204,7 +211,7 @@ fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connectio
 }
 
 /// Sends the reason without waiting. The buffer of a fresh connection takes a short line at once.
-fn turn_away(stream: UnixStream, failure: &Failure, context: &Context) {
+fn turn_away(stream: UnixStream, failure: &Failure, context: &SessionContext) {
     context.complaints.about(failure.explanation());
     // A client that has disconnected needs no reason.
     let _ = stream.into_std().and_then(|mut stream| stream.write(&answer::failure(failure)));

@@ -10,15 +10,17 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::admission::Peer;
+use super::admission::ClientProcess;
 use super::asker::Asker;
-use super::audit::{Audit, Witness};
+use super::audit::{Audit, AuditedClient};
 use super::complaints::Complaints;
 use super::connections::Connection;
-use super::lines::{Broken, Lines};
-use super::watching::{Depth, Seen, Watching};
+use super::lines::{LineError, SocketLines};
+use super::watching::{FrameDepth, SampledDrop, Watching};
 use super::wire::watch::{Drop, Reply, Request};
-use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Line, Message, Method};
+use super::wire::{
+    Answers, Call, Counts, Deed, Failure, LONGEST_LINE, Message, Method, PendingRequest, RequestLine,
+};
 use super::{answer, parse, watchers};
 use crate::text::Explanation;
 
@@ -30,14 +32,14 @@ const MOST_AT_ONCE: usize = 64;
 
 /// How long a client may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct ClientTimeouts {
     /// To send a line that it has begun.
     pub line: Duration,
     /// To read a line of its answer.
     pub answer: Duration,
 }
 
-impl Default for Patience {
+impl Default for ClientTimeouts {
     fn default() -> Self {
         Self { line: Duration::from_secs(30), answer: Duration::from_secs(10) }
     }
@@ -45,14 +47,14 @@ impl Default for Patience {
 
 /// The parts of the daemon that a session needs.
 #[derive(Clone)]
-pub struct Context {
+pub struct SessionContext {
     /// Sends requests to the owner of the state.
     pub calls: mpsc::Sender<Call>,
     /// Sends connections of clients that will replace this daemon to the owner.
     pub successors: Option<mpsc::Sender<UnixStream>>,
     /// Sends the SSH connections of clients to the owner.
     pub askers: Option<mpsc::Sender<String>>,
-    pub patience: Patience,
+    pub patience: ClientTimeouts,
     /// Logs faults of the client.
     pub complaints: Complaints,
     /// Logs changes that the client requests.
@@ -62,26 +64,31 @@ pub struct Context {
 }
 
 /// The client at the other end.
-pub struct Client {
+pub struct SessionClient {
     /// The process, according to the kernel.
-    pub peer: Peer,
+    pub peer: ClientProcess,
     /// Whether it may replace this filterd by another one.
     pub may_replace: bool,
     /// Logs the changes that it requests.
-    pub witness: Witness,
+    pub witness: AuditedClient,
 }
 
-impl Client {
+impl SessionClient {
     /// Root may see complete frames, because it can read them by other means, too.
-    fn depth(&self) -> Depth {
-        if self.peer.user == 0 { Depth::Whole } else { Depth::Headers }
+    fn depth(&self) -> FrameDepth {
+        if self.peer.user == 0 { FrameDepth::Whole } else { FrameDepth::Headers }
     }
 }
 
 /// Serves one client until either side ends the connection.
-pub async fn hold(stream: UnixStream, client: Client, connection: Connection, context: Context) {
+pub async fn hold(
+    stream: UnixStream,
+    client: SessionClient,
+    connection: Connection,
+    context: SessionContext,
+) {
     let (from, to) = stream.into_split();
-    let lines = Lines::new(from, LONGEST_LINE, context.patience.line);
+    let lines = SocketLines::new(from, LONGEST_LINE, context.patience.line);
     let mut session = Session { to, client, connection, context, asker: None };
     match session.run(lines).await {
         Ok(None) => {}
@@ -94,16 +101,16 @@ pub async fn hold(stream: UnixStream, client: Client, connection: Connection, co
 
 struct Session {
     to: OwnedWriteHalf,
-    client: Client,
+    client: SessionClient,
     connection: Connection,
-    context: Context,
+    context: SessionContext,
     /// The identity of the client, once it was looked up.
     asker: Option<Asker>,
 }
 
 impl Session {
     /// Answers until the client ends, or until it takes over the connection for another purpose.
-    async fn run(&mut self, mut lines: Lines<OwnedReadHalf>) -> io::Result<Option<OwnedReadHalf>> {
+    async fn run(&mut self, mut lines: SocketLines<OwnedReadHalf>) -> io::Result<Option<OwnedReadHalf>> {
         loop {
             self.connection.waits();
             let line = match lines.next().await {
@@ -113,10 +120,10 @@ impl Session {
             };
             self.connection.works();
             match line {
-                Ok(Line { message: Message::GiveWay(_), .. }) if self.client.may_replace => {
+                Ok(RequestLine { message: Message::GiveWay(_), .. }) if self.client.may_replace => {
                     return Ok(Some(lines.into_inner()));
                 }
-                Ok(Line { message: Message::Watch(watch), .. }) => match watch.check() {
+                Ok(RequestLine { message: Message::Watch(watch), .. }) => match watch.check() {
                     Ok(request) => {
                         if !self.watch(&request, &mut lines).await? {
                             return Ok(None);
@@ -124,7 +131,7 @@ impl Session {
                     }
                     Err(failure) => self.refuse(&failure).await?,
                 },
-                Ok(Line { message, came_by }) => {
+                Ok(RequestLine { message, came_by }) => {
                     self.tell_came_by(came_by);
                     message.give(self).await?;
                 }
@@ -135,7 +142,7 @@ impl Session {
 
     /// Sends events until the limit is reached, or the client ends or sends another line. Returns whether the
     /// client is still connected.
-    async fn watch(&mut self, request: &Request, lines: &mut Lines<OwnedReadHalf>) -> io::Result<bool> {
+    async fn watch(&mut self, request: &Request, lines: &mut SocketLines<OwnedReadHalf>) -> io::Result<bool> {
         let mut watcher = match self.context.watching.watch(request) {
             Ok(watcher) => watcher,
             Err(failure) => return self.refuse(&failure).await.map(|()| true),
@@ -221,11 +228,13 @@ impl Session {
 
     /// Refuses the client. After a line without an end, the following bytes cannot be trusted to be a
     /// request.
-    async fn hang_up(&mut self, broken: Broken) -> io::Result<()> {
+    async fn hang_up(&mut self, broken: LineError) -> io::Result<()> {
         let message = match broken {
-            Broken::TooLong => format!("the line is longer than {LONGEST_LINE} bytes: split it into several"),
-            Broken::TooSlow => format!("the line did not end within {:?}", self.context.patience.line),
-            Broken::Failed(error) => return Err(error),
+            LineError::TooLong => {
+                format!("the line is longer than {LONGEST_LINE} bytes: split it into several")
+            }
+            LineError::TooSlow => format!("the line did not end within {:?}", self.context.patience.line),
+            LineError::Failed(error) => return Err(error),
         };
         self.refuse(&Failure::InvalidRequest(message.into())).await
     }
@@ -242,12 +251,12 @@ impl Session {
     async fn ask<M: Method>(&self, request: M::Request) -> Result<M::Reply, Failure> {
         let stopping = || Failure::Unavailable(STOPPING.into());
         let (reply, answer) = oneshot::channel();
-        self.context.calls.send(M::call(Asked { request, reply })).await.map_err(|_| stopping())?;
+        self.context.calls.send(M::call(PendingRequest { request, reply })).await.map_err(|_| stopping())?;
         answer.await.unwrap_or_else(|_| Err(stopping()))
     }
 
     fn note(&mut self, deed: Deed, came_of_it: Result<Counts, Failure>) {
-        let Client { peer, witness, .. } = &mut self.client;
+        let SessionClient { peer, witness, .. } = &mut self.client;
         let known = self.asker.as_ref();
         witness.tell(|| known.cloned().unwrap_or_else(|| Asker::of(peer)), deed, came_of_it);
     }
@@ -288,7 +297,7 @@ async fn next<T: Clone>(from: &mut Option<broadcast::Receiver<T>>) -> Result<T, 
     }
 }
 
-fn in_full(seen: &Seen, request: &Request, depth: Depth) -> Drop {
+fn in_full(seen: &SampledDrop, request: &Request, depth: FrameDepth) -> Drop {
     let hexadecimal = |frame: &[u8]| frame.iter().map(|byte| format!("{byte:02x}")).collect();
     let frame = seen.frame(depth).filter(|_| request.frames).map(hexadecimal);
     Drop { frame, ..seen.told.clone() }

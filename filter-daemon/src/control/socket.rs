@@ -16,9 +16,9 @@ use nix::unistd::{Gid, Uid};
 use thiserror::Error;
 use tokio::net::UnixListener;
 
-use super::handle::Handle;
+use super::handle::FileHandle;
 use crate::accounts;
-use crate::lock::{Lock, NotLocked, Place, Taken};
+use crate::lock::{Lock, LockedPlace, NotLocked, PlaceInUse};
 use crate::text::{Explain, printable};
 
 /// Members of this group may send requests to the daemon.
@@ -28,7 +28,7 @@ pub const GROUP: &str = "filterd";
 #[derive(Debug, Error)]
 pub enum SocketError {
     #[error(transparent)]
-    Taken(#[from] Taken),
+    Taken(#[from] PlaceInUse),
     /// A file that is no socket exists there.
     #[error("{} exists and is not a socket", printable::path(.0))]
     NoSocket(PathBuf),
@@ -140,7 +140,7 @@ fn make_parent(path: &Path) -> io::Result<()> {
         return Ok(());
     };
     fs::create_dir_all(parent)?;
-    Handle::of_our_directory(parent)?.set_mode(0o755)
+    FileHandle::of_our_directory(parent)?.set_mode(0o755)
 }
 
 /// Locks a file beside the socket, so that of two daemons that start at once one fails.
@@ -163,14 +163,14 @@ fn lock_of(path: &Path) -> PathBuf {
 
 /// The error without its holder. Finding the holder takes long, so that only a start that gives up does it.
 fn taken(path: &Path) -> SocketError {
-    Taken { place: Place::Socket, path: path.to_owned(), holder: None }.into()
+    PlaceInUse { place: LockedPlace::Socket, path: path.to_owned(), holder: None }.into()
 }
 
 /// Adds the holder to the error.
 pub fn told_by_whom(error: SocketError) -> SocketError {
     match error {
-        SocketError::Taken(Taken { place, path, holder: None }) => {
-            Taken::by_holder_of(&lock_of(&path), place, &path).into()
+        SocketError::Taken(PlaceInUse { place, path, holder: None }) => {
+            PlaceInUse::by_holder_of(&lock_of(&path), place, &path).into()
         }
         error @ (SocketError::Taken(_) | SocketError::NoSocket(_) | SocketError::Failed { .. }) => error,
     }
@@ -210,7 +210,7 @@ fn remove_stale(path: &Path) -> Result<(), SocketError> {
 
 /// Gives the socket to the group, if it exists, and then opens it to the group.
 fn open_to_group(path: &Path) -> io::Result<()> {
-    let socket = Handle::of_our_socket(path)?;
+    let socket = FileHandle::of_our_socket(path)?;
     match accounts::group(GROUP) {
         Ok(Some(group)) => give_to(&socket, path, group)?,
         Ok(None) => tracing::debug!("there is no group {GROUP}: only root can use the control socket"),
@@ -219,7 +219,7 @@ fn open_to_group(path: &Path) -> io::Result<()> {
     socket.set_mode(0o660)
 }
 
-fn give_to(socket: &Handle, path: &Path, group: Gid) -> io::Result<()> {
+fn give_to(socket: &FileHandle, path: &Path, group: Gid) -> io::Result<()> {
     match socket.give(None, Some(group)) {
         Err(error @ (Errno::EPERM | Errno::EACCES)) => {
             tracing::warn!("cannot give {} to the group {GROUP}: {error}", printable::path(path));
@@ -232,7 +232,7 @@ fn give_to(socket: &Handle, path: &Path, group: Gid) -> io::Result<()> {
 /// Makes this user the owner of the listening socket.
 pub fn give_socket(path: &Path, user: Uid) -> io::Result<()> {
     // After a takeover, the socket of the other daemon is found, which belongs to this user already.
-    Ok(Handle::of_socket_for(path, user)?.give(Some(user), None)?)
+    Ok(FileHandle::of_socket_for(path, user)?.give(Some(user), None)?)
 }
 
 #[cfg(test)]
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_socket_is_the_groups_and_goes_with_the_daemon() {
+    async fn socket_has_group_and_ends_with_daemon() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("new/run/control.sock");
         let (file, _listener) = listen(&path).unwrap();
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_two_daemons_that_start_at_once_one_is_refused() {
+    async fn second_of_two_simultaneous_daemons_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("control.sock");
         let _first = listen(&path).unwrap();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_killed_daemon_left_is_replaced() {
+    async fn socket_of_killed_daemon_is_replaced() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("control.sock");
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_programs_socket_and_other_files_are_left_alone() {
+    async fn foreign_sockets_and_files_are_kept() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("control.sock");
         let foreign = std::os::unix::net::UnixListener::bind(&path).unwrap();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_that_took_our_place_is_not_removed() {
+    async fn replaced_socket_is_not_removed() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("control.sock");
         let (file, _listener) = listen(&path).unwrap();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn owner_and_mode_are_given_to_the_socket_alone() {
+    async fn only_the_socket_gets_owner_and_mode() {
         let place = tempfile::tempdir().unwrap();
         let (path, secret) = (place.path().join("control.sock"), place.path().join("secret"));
         fs::write(&secret, "").unwrap();

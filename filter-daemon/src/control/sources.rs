@@ -18,14 +18,14 @@ const MOST: usize = 2048;
 
 /// The order of sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum By {
+pub enum SourceOrder {
     #[default]
     Packets,
     Bytes,
     Address,
 }
 
-impl By {
+impl SourceOrder {
     /// The name of the order.
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,8 +47,8 @@ impl By {
 
 /// The samples of the last seconds.
 #[derive(Debug, Default)]
-pub struct Sources {
-    seconds: VecDeque<Second>,
+pub struct SampledSources {
+    seconds: VecDeque<SecondSums>,
     /// The time of the last `go_on`.
     now: Option<Instant>,
     /// Why there are no samples.
@@ -57,22 +57,22 @@ pub struct Sources {
 
 /// The sums of one second.
 #[derive(Debug)]
-struct Second {
+struct SecondSums {
     begun: Instant,
     of_sources: HashMap<String, Sampled>,
     of_reasons: HashMap<String, Sampled>,
     samples: u64,
 }
 
-impl Sources {
+impl SampledSources {
     /// Sets the present time, and begins a new second if the last one is over.
     pub fn go_on(&mut self, now: Instant) {
         self.now = Some(now);
         if self.seconds.back().is_some_and(|second| now.duration_since(second.begun) < SECOND) {
             return;
         }
-        self.seconds.push_back(Second::from(now));
-        let is_old = |second: &Second| now.duration_since(second.begun) > SECOND * SECONDS as u32;
+        self.seconds.push_back(SecondSums::from(now));
+        let is_old = |second: &SecondSums| now.duration_since(second.begun) > SECOND * SECONDS as u32;
         while self.seconds.len() > SECONDS || self.seconds.front().is_some_and(is_old) {
             self.seconds.pop_front();
         }
@@ -99,12 +99,12 @@ impl Sources {
     }
 
     /// All sources in this order.
-    pub fn by_source(&self, by: By) -> Vec<Sampled> {
+    pub fn by_source(&self, by: SourceOrder) -> Vec<Sampled> {
         let mut rows = sum(self.seconds.iter().map(|second| &second.of_sources));
         match by {
-            By::Packets => rows.sort_by(|a, b| b.packets.cmp(&a.packets).then(a.name.cmp(&b.name))),
-            By::Bytes => rows.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.name.cmp(&b.name))),
-            By::Address => {
+            SourceOrder::Packets => rows.sort_by(|a, b| b.packets.cmp(&a.packets).then(a.name.cmp(&b.name))),
+            SourceOrder::Bytes => rows.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.name.cmp(&b.name))),
+            SourceOrder::Address => {
                 rows.sort_by_key(|row| (row.name.parse::<std::net::IpAddr>().ok(), row.name.clone()))
             }
         }
@@ -121,7 +121,7 @@ impl Sources {
     }
 }
 
-impl From<Instant> for Second {
+impl From<Instant> for SecondSums {
     fn from(begun: Instant) -> Self {
         Self { begun, of_sources: HashMap::new(), of_reasons: HashMap::new(), samples: 0 }
     }
@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_summed_over_the_seconds_before_and_forgotten_then() {
-        let (mut sources, begun) = (Sources::default(), Instant::now());
+    fn weights_are_summed_and_expire_after_seconds() {
+        let (mut sources, begun) = (SampledSources::default(), Instant::now());
         sources.note(&drop("192.0.2.7", 64, 60));
         sources.go_on(begun);
         sources.note(&drop("192.0.2.9", 64, 60));
@@ -175,9 +175,9 @@ mod tests {
             sources.by_source(by).into_iter().map(|row| (row.name, row.packets, row.bytes)).collect()
         };
         let [nine, ten] = [("192.0.2.9".to_owned(), 65, 3900), ("192.0.2.10".to_owned(), 3, 4500)];
-        assert_eq!(names(By::Packets), [nine.clone(), ten.clone()]);
-        assert_eq!(names(By::Bytes), [ten.clone(), nine.clone()]);
-        assert_eq!(names(By::Address), [nine, ten]);
+        assert_eq!(names(SourceOrder::Packets), [nine.clone(), ten.clone()]);
+        assert_eq!(names(SourceOrder::Bytes), [ten.clone(), nine.clone()]);
+        assert_eq!(names(SourceOrder::Address), [nine, ten]);
         sources.go_on(begun + SECOND * 3 / 2);
         assert_eq!((sources.samples(), sources.over()), (3, SECOND * 3 / 2));
         let reasons = sources.by_reason();
@@ -189,17 +189,21 @@ mod tests {
         assert_eq!((sources.samples(), sources.over()), (2, SECOND * 10));
         sources.go_on(begun + SECOND * 60);
         assert_eq!((sources.samples(), sources.over()), (0, Duration::ZERO));
-        assert_eq!(sources.by_source(By::Packets), vec![]);
+        assert_eq!(sources.by_source(SourceOrder::Packets), vec![]);
     }
 
     #[test]
-    fn whoever_sends_from_very_many_addresses_fills_no_memory() {
-        let mut sources = Sources::default();
+    fn many_sources_use_bounded_memory() {
+        let mut sources = SampledSources::default();
         sources.go_on(Instant::now());
         (0..3000)
             .for_each(|number| sources.note(&drop(&format!("10.0.{}.{}", number >> 8, number & 255), 1, 60)));
         sources.note(&drop("10.0.0.1", 1, 60));
-        assert_eq!((sources.samples(), sources.by_source(By::Packets).len()), (3001, MOST));
-        assert_eq!(sources.by_source(By::Packets)[0].packets, 2, "who is known goes on to be counted");
+        assert_eq!((sources.samples(), sources.by_source(SourceOrder::Packets).len()), (3001, MOST));
+        assert_eq!(
+            sources.by_source(SourceOrder::Packets)[0].packets,
+            2,
+            "who is known goes on to be counted"
+        );
     }
 }

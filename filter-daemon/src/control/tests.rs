@@ -51,7 +51,7 @@ impl Reloads {
 
 impl Daemon {
     /// A daemon whose list has this many addresses.
-    fn knowing(addresses: u32, limits: Limits) -> Self {
+    fn knowing(addresses: u32, limits: ClientLimits) -> Self {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("control.sock");
         let (calls, mut called) = mpsc::channel::<Call>(16);
@@ -68,7 +68,7 @@ impl Daemon {
     }
 
     fn new() -> Self {
-        Self::knowing(0, Limits::default())
+        Self::knowing(0, ClientLimits::default())
     }
 
     /// A daemon that sends the events of `watching`.
@@ -81,8 +81,8 @@ impl Daemon {
         Self { path, server: tokio::spawn(server.serve(calls)), reloads: Reloads::new(), _place: place }
     }
 
-    async fn client(&self) -> Person {
-        Person(BufReader::new(UnixStream::connect(&self.path).await.unwrap()))
+    async fn client(&self) -> TestClient {
+        TestClient(BufReader::new(UnixStream::connect(&self.path).await.unwrap()))
     }
 }
 
@@ -92,7 +92,7 @@ async fn answer(call: Call, addresses: u32, reloads: Arc<Reloads>) {
         Call::Remove(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Allow(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Disallow(asked) => changed(asked.request.targets.len(), asked.reply),
-        Call::Test(Asked { request, reply }) => {
+        Call::Test(PendingRequest { request, reply }) => {
             let tested = |target: &filter_common::target::Target| Tested {
                 address: target.to_string(),
                 ..Tested::default()
@@ -105,11 +105,12 @@ async fn answer(call: Call, addresses: u32, reloads: Arc<Reloads>) {
                 }),
             );
         }
-        Call::List(Asked { request, reply }) => {
+        Call::List(PendingRequest { request, reply }) => {
             let first = request.after.map_or(0, |after| number(after.target) + 1);
             let entries: Vec<_> = (first..addresses).take(request.most).map(entry).collect();
             let last = entries.last().filter(|_| entries.len() == request.most);
-            let next = last.map(|entry| list::Place { end: None, target: entry.target.parse().unwrap() });
+            let next =
+                last.map(|entry| list::PagePosition { end: None, target: entry.target.parse().unwrap() });
             give(reply, Ok(list::Reply { entries, next }));
         }
         Call::Flush(asked) => {
@@ -125,10 +126,12 @@ async fn answer(call: Call, addresses: u32, reloads: Arc<Reloads>) {
         Call::Diff(asked) => give(asked.reply, Ok(wire::diff::Reply::default())),
         Call::Pause(asked) => give(asked.reply, Ok(wire::pause::Reply::default())),
         Call::Resume(asked) => give(asked.reply, Ok(wire::resume::Reply::default())),
-        Call::Ping(Asked { reply, .. }) => give(reply, Ok(pong())),
-        Call::HandOver(Asked { reply, .. }) => give(reply, Ok(pong())),
-        Call::GiveWay(Asked { reply, .. }) => give(reply, Ok(pong())),
-        Call::TakeOver(Asked { reply, .. }) => give(reply, Err(Failure::Unavailable("not here".into()))),
+        Call::Ping(PendingRequest { reply, .. }) => give(reply, Ok(pong())),
+        Call::HandOver(PendingRequest { reply, .. }) => give(reply, Ok(pong())),
+        Call::GiveWay(PendingRequest { reply, .. }) => give(reply, Ok(pong())),
+        Call::TakeOver(PendingRequest { reply, .. }) => {
+            give(reply, Err(Failure::Unavailable("not here".into())))
+        }
         Call::Ack(asked) => give(asked.reply, Ok(wire::ack::Reply::default())),
         Call::Import(_)
         | Call::Status(_)
@@ -166,9 +169,9 @@ fn number(target: Target) -> u32 {
 }
 
 /// A client that may write anything.
-struct Person(BufReader<UnixStream>);
+struct TestClient(BufReader<UnixStream>);
 
-impl Person {
+impl TestClient {
     async fn say(&mut self, bytes: &[u8]) {
         self.0.write_all(bytes).await.unwrap();
     }
@@ -204,13 +207,14 @@ impl Person {
     }
 }
 
-fn impatient(line: u64, answer: u64) -> Limits {
-    let patience = Patience { line: Duration::from_millis(line), answer: Duration::from_millis(answer) };
-    Limits { patience, ..Limits::default() }
+fn impatient(line: u64, answer: u64) -> ClientLimits {
+    let patience =
+        ClientTimeouts { line: Duration::from_millis(line), answer: Duration::from_millis(answer) };
+    ClientLimits { patience, ..ClientLimits::default() }
 }
 
 #[tokio::test]
-async fn a_request_reaches_the_owner_and_its_reply_the_client() {
+async fn request_reaches_owner_and_reply_client() {
     let daemon = Daemon::new();
     let mut client = daemon.client().await;
     client
@@ -243,7 +247,7 @@ async fn junk_is_answered_and_the_conversation_goes_on() {
 }
 
 #[tokio::test]
-async fn requests_in_one_breath_are_answered_in_their_order() {
+async fn pipelined_requests_are_answered_in_order() {
     let daemon = Daemon::new();
     let mut client = daemon.client().await;
     let mut breath = Vec::new();
@@ -259,7 +263,7 @@ async fn requests_in_one_breath_are_answered_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_keeps_nobody_else_waiting() {
+async fn waiting_client_delays_no_other() {
     let daemon = Daemon::new();
     let (mut slow, mut quick) = (daemon.client().await, daemon.client().await);
     slow.say(b"{\"method\":\"io.filterd.Reload\",\"parameters\":{}}\n").await;
@@ -270,7 +274,7 @@ async fn a_client_that_waits_keeps_nobody_else_waiting() {
 }
 
 #[tokio::test]
-async fn a_line_too_long_is_refused_before_it_ends() {
+async fn too_long_line_is_refused_early() {
     let daemon = Daemon::new();
     let mut client = daemon.client().await;
     let (read, mut write) = client.0.get_mut().split();
@@ -291,7 +295,7 @@ async fn a_line_too_long_is_refused_before_it_ends() {
 }
 
 #[tokio::test]
-async fn a_line_of_just_the_longest_length_is_taken() {
+async fn longest_allowed_line_is_accepted() {
     let daemon = Daemon::new();
     let mut client = daemon.client().await;
     let mut line = PING.trim_ascii_end().to_vec();
@@ -302,7 +306,7 @@ async fn a_line_of_just_the_longest_length_is_taken() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_said_all_is_still_answered() {
+async fn half_closed_client_still_gets_its_answer() {
     let daemon = Daemon::new();
     let mut client = daemon.client().await;
     client.say(PING.trim_ascii_end()).await;
@@ -312,9 +316,9 @@ async fn a_client_that_has_said_all_is_still_answered() {
 }
 
 #[tokio::test]
-async fn a_long_list_comes_in_lines_that_are_not_too_long() {
+async fn long_list_arrives_in_bounded_lines() {
     let many = 3 * list::PAGE as u32 + 17;
-    let daemon = Daemon::knowing(many, Limits::default());
+    let daemon = Daemon::knowing(many, ClientLimits::default());
     let mut client = daemon.client().await;
     client.say(LIST).await;
     let mut seen = 0;
@@ -333,9 +337,9 @@ async fn a_long_list_comes_in_lines_that_are_not_too_long() {
 }
 
 #[tokio::test]
-async fn a_list_that_fills_its_last_page_ends_all_the_same() {
+async fn list_with_full_last_page_ends() {
     for addresses in [0, 1, list::PAGE as u32, 2 * list::PAGE as u32] {
-        let daemon = Daemon::knowing(addresses, Limits::default());
+        let daemon = Daemon::knowing(addresses, ClientLimits::default());
         let mut client = daemon.client().await;
         client.say(LIST).await;
         let mut seen = 0;
@@ -351,7 +355,7 @@ async fn a_list_that_fills_its_last_page_ends_all_the_same() {
 }
 
 #[tokio::test]
-async fn half_a_line_is_not_waited_for_but_silence_is() {
+async fn half_line_times_out_but_silence_does_not() {
     let daemon = Daemon::knowing(0, impatient(50, 10_000));
     let (mut silent, mut halting) = (daemon.client().await, daemon.client().await);
     halting.say(b"{\"method\":").await;
@@ -361,7 +365,7 @@ async fn half_a_line_is_not_waited_for_but_silence_is() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_take_its_answer_is_dropped() {
+async fn client_that_reads_nothing_is_dropped() {
     let daemon = Daemon::knowing(1_000_000, impatient(10_000, 100));
     let mut deaf = daemon.client().await;
     deaf.say(LIST).await;
@@ -375,7 +379,7 @@ async fn a_client_that_does_not_take_its_answer_is_dropped() {
 
 #[tokio::test]
 async fn silent_clients_make_room_for_those_who_speak() {
-    let daemon = Daemon::knowing(0, Limits { clients: 4, ..Limits::default() });
+    let daemon = Daemon::knowing(0, ClientLimits { clients: 4, ..ClientLimits::default() });
     let mut good = daemon.client().await;
     assert!(good.is_answered().await);
     let mut silent = Vec::new();
@@ -392,8 +396,8 @@ async fn silent_clients_make_room_for_those_who_speak() {
 }
 
 #[tokio::test]
-async fn when_all_are_at_work_the_next_is_told_to_come_again() {
-    let daemon = Daemon::knowing(0, Limits { clients: 2, ..Limits::default() });
+async fn client_beyond_the_limit_is_told_to_retry() {
+    let daemon = Daemon::knowing(0, ClientLimits { clients: 2, ..ClientLimits::default() });
     let (mut one, mut two) = (daemon.client().await, daemon.client().await);
     for client in [&mut one, &mut two] {
         client.say(b"{\"method\":\"io.filterd.Reload\",\"parameters\":{}}\n").await;
@@ -406,19 +410,19 @@ async fn when_all_are_at_work_the_next_is_told_to_come_again() {
 }
 
 #[tokio::test]
-async fn an_owner_that_is_gone_is_told() {
+async fn ended_owner_is_reported() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("control.sock");
     let (calls, called) = mpsc::channel(1);
     drop(called);
     let _server = tokio::spawn(Server::listen(&path).unwrap().serve(calls));
-    let mut client = Person(BufReader::new(UnixStream::connect(&path).await.unwrap()));
+    let mut client = TestClient(BufReader::new(UnixStream::connect(&path).await.unwrap()));
     client.say(PING).await;
     assert_eq!(client.hear_error().await, "io.filterd.Unavailable \"filterd is stopping\"");
 }
 
 #[tokio::test]
-async fn a_server_that_ends_hangs_up_and_takes_its_socket_along() {
+async fn ended_server_hangs_up_and_removes_socket() {
     let daemon = Daemon::new();
     let mut client = daemon.client().await;
     assert!(client.is_answered().await);
@@ -429,7 +433,7 @@ async fn a_server_that_ends_hangs_up_and_takes_its_socket_along() {
 }
 
 #[tokio::test]
-async fn a_watcher_that_reads_too_late_is_told_how_much_is_lost_and_nobody_waits_for_it() {
+async fn slow_watcher_learns_its_losses() {
     const EVENTS: u64 = 20_000;
     let watching = Watching::default();
     let daemon = Daemon::watched(watching.clone());

@@ -5,7 +5,7 @@ use std::time::Instant;
 use tracing::info;
 
 use super::asker::Asker;
-use super::watching::Depth;
+use super::watching::FrameDepth;
 use super::wire::watch::Request;
 use crate::clock;
 
@@ -17,7 +17,7 @@ pub struct WatchLog {
 
 impl WatchLog {
     /// Logs that the client begins to watch.
-    pub fn begin(asker: Asker, request: &Request, depth: Depth) -> Self {
+    pub fn begin(asker: Asker, request: &Request, depth: FrameDepth) -> Self {
         let log = Self { asker, begun: clock::instant() };
         log.log(
             &format!("watch started: {}", told(request, depth)),
@@ -37,13 +37,13 @@ impl WatchLog {
 /// The log recognises by this verb which events clients that watch do not get.
 pub const VERB: &str = "watch";
 
-fn told(request: &Request, depth: Depth) -> &'static str {
+fn told(request: &Request, depth: FrameDepth) -> &'static str {
     match (request.changes, request.drops, request.frames, depth) {
         (true, false, ..) => "changes",
         (false, _, false, _) => "drops",
         (true, true, false, _) => "changes and drops",
-        (_, _, true, Depth::Headers) => "drops with the headers of their frames",
-        (_, _, true, Depth::Whole) => "drops with their frames",
+        (_, _, true, FrameDepth::Headers) => "drops with the headers of their frames",
+        (_, _, true, FrameDepth::Whole) => "drops with their frames",
     }
 }
 

@@ -23,8 +23,8 @@ const DROPS_KEPT: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Watching {
     events: broadcast::Sender<Event>,
-    drops: broadcast::Sender<Arc<Seen>>,
-    sampling: watch::Sender<State>,
+    drops: broadcast::Sender<Arc<SampledDrop>>,
+    sampling: watch::Sender<SamplingState>,
     /// Signals that a client began or ended to watch drops.
     changed: Arc<Notify>,
     places: Arc<Semaphore>,
@@ -32,7 +32,7 @@ pub struct Watching {
 
 /// A sampled drop, with the first bytes of its frame.
 #[derive(Debug)]
-pub struct Seen {
+pub struct SampledDrop {
     /// The time by the kernel's clock, in nanoseconds since boot.
     pub at: u64,
     /// The drop without its frame.
@@ -45,20 +45,20 @@ pub struct Seen {
 
 /// How much of a frame a client may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
+pub enum FrameDepth {
     /// Only headers. A group that may block and unblock need not see the content of packets.
     Headers,
     /// All bytes that were sampled.
     Whole,
 }
 
-impl Seen {
+impl SampledDrop {
     /// The part of the frame that the client may see. Frames that pass are never shown, because a client that
     /// may pause protection could otherwise read all traffic.
-    pub fn frame(&self, depth: Depth) -> Option<&[u8]> {
+    pub fn frame(&self, depth: FrameDepth) -> Option<&[u8]> {
         let shown = match depth {
-            Depth::Headers => self.frame.get(..self.headers).unwrap_or(&self.frame),
-            Depth::Whole => &self.frame,
+            FrameDepth::Headers => self.frame.get(..self.headers).unwrap_or(&self.frame),
+            FrameDepth::Whole => &self.frame,
         };
         (self.told.outcome == DROPPED).then_some(shown)
     }
@@ -69,7 +69,7 @@ const DROPPED: &str = "drop";
 
 /// Whether the kernel samples drops.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum State {
+pub enum SamplingState {
     /// No client wants samples.
     #[default]
     Off,
@@ -84,10 +84,10 @@ pub struct Watcher {
     /// The receiver of changes, if they are wanted.
     pub events: Option<broadcast::Receiver<Event>>,
     /// The receiver of drops, if they are wanted.
-    pub drops: Option<broadcast::Receiver<Arc<Seen>>>,
+    pub drops: Option<broadcast::Receiver<Arc<SampledDrop>>>,
     /// When the client began, by the kernel's clock.
     since: u64,
-    sampling: watch::Receiver<State>,
+    sampling: watch::Receiver<SamplingState>,
     changed: Arc<Notify>,
     _place: OwnedSemaphorePermit,
 }
@@ -114,7 +114,7 @@ impl Watching {
     }
 
     /// Sends a drop to all clients that watch drops.
-    pub fn tell_drop(&self, seen: Arc<Seen>) {
+    pub fn tell_drop(&self, seen: Arc<SampledDrop>) {
         // The last client may have ended at this moment.
         _ = self.drops.send(seen);
     }
@@ -125,7 +125,7 @@ impl Watching {
     }
 
     /// Sets whether the kernel samples drops.
-    pub fn samples(&self, state: State) {
+    pub fn samples(&self, state: SamplingState) {
         self.sampling.send_replace(state);
     }
 
@@ -143,7 +143,7 @@ impl Watching {
         if request.drops {
             // If sampling was refused before, it is tried again.
             self.sampling.send_if_modified(|state| {
-                matches!(state, State::Refused(_)).then(|| *state = State::Off).is_some()
+                matches!(state, SamplingState::Refused(_)).then(|| *state = SamplingState::Off).is_some()
             });
         }
         let watcher = Watcher {
@@ -161,16 +161,16 @@ impl Watching {
 
 impl Watcher {
     /// Whether the drop is newer than this client. While others watch, the ring also holds earlier drops.
-    pub fn is_new(&self, seen: &Seen) -> bool {
+    pub fn is_new(&self, seen: &SampledDrop) -> bool {
         seen.at >= self.since
     }
 
     /// Waits until sampling works, if drops are wanted. Returns why it does not.
     pub async fn begins(&mut self) -> Option<Explanation> {
         self.drops.as_ref()?;
-        match self.sampling.wait_for(|state| *state != State::Off).await.as_deref() {
-            Ok(State::Refused(why)) => Some(why.clone()),
-            Ok(State::On | State::Off) | Err(_) => None,
+        match self.sampling.wait_for(|state| *state != SamplingState::Off).await.as_deref() {
+            Ok(SamplingState::Refused(why)) => Some(why.clone()),
+            Ok(SamplingState::On | SamplingState::Off) | Err(_) => None,
         }
     }
 }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_watcher_loses_events_and_holds_nobody() {
+    fn slow_watcher_loses_events_and_delays_nothing() {
         let watching = Watching::default();
         watching.tell(|| unreachable!("nobody watches"));
         let mut slow = watching.watch(&both()).unwrap();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_may_watch_and_a_ninth_is_told_so() {
+    fn ninth_watcher_is_refused() {
         let watching = Watching::default();
         let mut watchers: Vec<_> = (0..MOST).map(|_| watching.watch(&both()).unwrap()).collect();
         assert!(matches!(watching.watch(&both()), Err(Failure::Unavailable(_))));
@@ -211,9 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_is_told_nothing_of_what_was_dropped_before() {
+    fn new_watcher_sees_no_earlier_drops() {
         let watching = Watching::default();
-        let seen = |at| Seen { at, told: Dropped::default(), frame: Vec::new(), headers: 0 };
+        let seen = |at| SampledDrop { at, told: Dropped::default(), frame: Vec::new(), headers: 0 };
         let (before, watcher, after) =
             (clock::kernel_now(), watching.watch(&both()).unwrap(), clock::kernel_now());
         assert!(!watcher.is_new(&seen(before - 1)));
@@ -221,17 +221,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn drops_are_wanted_as_long_as_anybody_watches_them() {
+    async fn drops_are_sampled_while_someone_watches() {
         let watching = Watching::default();
         let changes = watching.watch(&Request { drops: false, ..both() }).unwrap();
         assert!(!watching.wants_drops());
         let mut one = watching.watch(&both()).unwrap();
         watching.changed().await;
         assert!(watching.wants_drops());
-        watching.samples(State::Refused("because".into()));
+        watching.samples(SamplingState::Refused("because".into()));
         assert_eq!(one.begins().await, Some("because".into()));
         let mut other = watching.watch(&both()).unwrap();
-        watching.samples(State::On);
+        watching.samples(SamplingState::On);
         assert_eq!(other.begins().await, None);
         drop((one, changes));
         assert!(watching.wants_drops());
@@ -241,17 +241,17 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_what_passes_are_shown_to_nobody() {
-        let seen = |outcome: &str| Seen {
+    fn frames_of_passing_packets_are_hidden() {
+        let seen = |outcome: &str| SampledDrop {
             at: 0,
             told: Dropped { outcome: outcome.to_owned(), ..Dropped::default() },
             frame: b"headerswords".to_vec(),
             headers: 7,
         };
-        assert_eq!(seen("drop").frame(Depth::Whole), Some(&b"headerswords"[..]));
-        assert_eq!(seen("drop").frame(Depth::Headers), Some(&b"headers"[..]));
+        assert_eq!(seen("drop").frame(FrameDepth::Whole), Some(&b"headerswords"[..]));
+        assert_eq!(seen("drop").frame(FrameDepth::Headers), Some(&b"headers"[..]));
         for outcome in ["would_drop", "paused", ""] {
-            assert_eq!(seen(outcome).frame(Depth::Whole), None, "{outcome}");
+            assert_eq!(seen(outcome).frame(FrameDepth::Whole), None, "{outcome}");
         }
     }
 }

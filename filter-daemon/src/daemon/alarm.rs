@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_waits_so_long_and_no_longer_than_it_must() {
+    async fn alarm_waits_exactly_long_enough() {
         let (alarm, begun) = (Alarm::new().unwrap(), Instant::now());
         alarm.wait(Duration::ZERO).await;
         alarm.wait(Duration::from_millis(20)).await;
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_wait_that_was_given_up_ends_no_later_one() {
+    async fn cancelled_wait_does_not_end_later_ones() {
         let (alarm, begun) = (Alarm::new().unwrap(), Instant::now());
         let given_up = tokio::time::timeout(Duration::from_millis(5), alarm.wait(Duration::from_millis(1)));
         assert!(given_up.await.is_ok());

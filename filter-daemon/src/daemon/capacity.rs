@@ -39,7 +39,7 @@ pub struct Capacity {
     is_wanted: bool,
     /// The kernel offers no grace periods, so that moving entries get a new table instead.
     graceless: bool,
-    roominess: Roominess,
+    roominess: OversizedSince,
     /// The commit up to which overlaps of allowed and blocked targets are known.
     looked: u64,
     looked_at: Option<Instant>,
@@ -81,7 +81,7 @@ impl Capacity {
 
     /// Returns whether every packet in flight has seen this commit. If not, requests a grace period, so that
     /// a later call returns true.
-    pub fn has_been_seen(&mut self, commit: u64) -> bool {
+    pub fn check_grace(&mut self, commit: u64) -> bool {
         let is_seen = self.graceless || self.seen >= commit;
         self.is_wanted |= !is_seen && (self.grace.is_none() || self.covers < commit);
         is_seen
@@ -161,7 +161,7 @@ impl Capacity {
         let is_new = self.looked < last_left && protection.filter().asks_allow();
         let is_wanted = is_under_way || is_due && is_new;
         // When the search ends, all packets have also seen the removals made since it began.
-        if self.graceless || !is_wanted || !self.has_been_seen(latest.left) {
+        if self.graceless || !is_wanted || !self.check_grace(latest.left) {
             return;
         }
         if !is_under_way {
@@ -191,7 +191,7 @@ impl Capacity {
 
     /// Rebuilds tables that are much too large, and disables features that are no longer needed.
     pub fn shrink(&mut self, protection: &mut Protection) {
-        self.roominess = Roominess::default();
+        self.roominess = OversizedSince::default();
         let needs = needs::of(protection.blocklist());
         let (filter, blocklist) = protection.parts();
         if let Err(error) = filter.shrink_to(&needs, blocklist).and_then(|()| filter.tidy(&needs)) {
@@ -202,9 +202,9 @@ impl Capacity {
 
 /// Since when tables have been much larger than needed.
 #[derive(Debug, Default)]
-struct Roominess(Option<Instant>);
+struct OversizedSince(Option<Instant>);
 
-impl Roominess {
+impl OversizedSince {
     /// Records the present state, and returns whether tables have been too large for `LONG`.
     fn is_long(&mut self, is_roomy: bool, now: Instant) -> bool {
         if !is_roomy {
@@ -220,8 +220,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_empty_all_the_time_is_long_empty() {
-        let (mut roominess, begun) = (Roominess::default(), clock::instant());
+    fn only_constantly_oversized_tables_count_as_oversized() {
+        let (mut roominess, begun) = (OversizedSince::default(), clock::instant());
         assert!(!roominess.is_long(true, begun));
         assert!(!roominess.is_long(true, begun + LONG / 2));
         assert!(roominess.is_long(true, begun + LONG));

@@ -6,16 +6,16 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::commit::{NotDone, Protection};
-use super::pages::{Parts, Turn, Work};
-use super::persistence::Outcome;
+use super::commit::{CommitError, Protection};
+use super::pages::{OwnerParts, Turn, Work};
+use super::persistence::WriteOutcome;
 use crate::blocklist::{Applied, Change, PAGE, Targets, Undo, Want};
 use crate::clock;
 use crate::text::Explain;
 
 /// The changes that a request has made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct ChangeTotals {
     /// Targets that changed anything.
     pub changed: u64,
     /// Targets that became blocked.
@@ -35,7 +35,8 @@ pub struct Done {
 const TOGETHER: usize = 128;
 
 /// Called at the end, with the combined outcome of all journal writes.
-pub type Answered = Box<dyn FnOnce(Result<Done, NotDone>, &mut Parts<'_>, Outcome) + Send>;
+pub type ChangeAnswer =
+    Box<dyn FnOnce(Result<ChangeTotals, CommitError>, &mut OwnerParts<'_>, WriteOutcome) + Send>;
 
 /// A request that is being carried out.
 pub struct Request {
@@ -43,13 +44,13 @@ pub struct Request {
     entering: Option<Targets>,
     pages: VecDeque<Change>,
     undo: Vec<Undo>,
-    done: Done,
-    failed: Option<NotDone>,
-    outcome: Outcome,
-    answer: Option<Answered>,
+    done: ChangeTotals,
+    failed: Option<CommitError>,
+    outcome: WriteOutcome,
+    answer: Option<ChangeAnswer>,
 }
 
-impl Done {
+impl ChangeTotals {
     /// Adds the result of one more page.
     pub fn add(&mut self, applied: &Applied) {
         self.changed += applied.changed;
@@ -70,7 +71,7 @@ pub fn pages(targets: &Targets, page: impl Fn(Targets) -> Change) -> Vec<Change>
 
 impl Request {
     /// Makes a request of these changes, which together concern all these targets.
-    pub fn new(targets: &Targets, pages: Vec<Change>, answer: Answered) -> Self {
+    pub fn new(targets: &Targets, pages: Vec<Change>, answer: ChangeAnswer) -> Self {
         let pages = VecDeque::from(pages);
         // For a single page, `has_room` takes the targets from the page.
         let enters = pages.len() > 1 && matches!(pages.front(), Some(Change::Want(_)));
@@ -78,21 +79,21 @@ impl Request {
             entering: enters.then(|| targets.clone()),
             pages,
             undo: Vec::new(),
-            done: Done::default(),
+            done: ChangeTotals::default(),
             failed: None,
-            outcome: Outcome::default(),
+            outcome: WriteOutcome::default(),
             answer: Some(answer),
         }
     }
 
     /// Carries the request out now if it is one page and there is room. Otherwise returns it, to be done in
     /// its turn.
-    pub fn at_once(mut self, parts: &mut Parts<'_>) -> Option<Self> {
+    pub fn at_once(mut self, parts: &mut OwnerParts<'_>) -> Option<Self> {
         let is_done = self.pages.len() <= 1 && self.turn(parts) == Turn::Done;
         (!is_done).then_some(self)
     }
 
-    fn has_room(&mut self, page: &Change, parts: &mut Parts<'_>) -> bool {
+    fn make_room(&mut self, page: &Change, parts: &mut OwnerParts<'_>) -> bool {
         let Change::Want(Want { list, polarity, targets, .. }) = page else { return true };
         let (blocklist, all) = (parts.protection.blocklist(), self.entering.as_ref().unwrap_or(targets));
         let (set, all) = (blocklist.set_of(list, *polarity), blocklist.in_effect(list, all));
@@ -104,12 +105,12 @@ impl Request {
     }
 
     /// Carries out the next page, and small pages after it. Returns false if there is no room for the first.
-    fn do_pages(&mut self, parts: &mut Parts<'_>) -> bool {
+    fn do_pages(&mut self, parts: &mut OwnerParts<'_>) -> bool {
         let mut targets = 0;
         while let Some(page) = self.pages.pop_front() {
             targets += size(&page);
             let is_first = targets == size(&page);
-            if (!is_first && targets > TOGETHER) || !self.has_room(&page, parts) {
+            if (!is_first && targets > TOGETHER) || !self.make_room(&page, parts) {
                 self.pages.push_front(page);
                 return !is_first;
             }
@@ -121,7 +122,7 @@ impl Request {
         true
     }
 
-    fn do_page(&mut self, page: &Change, parts: &mut Parts<'_>) {
+    fn do_page(&mut self, page: &Change, parts: &mut OwnerParts<'_>) {
         match parts.protection.commit(page, clock::now()) {
             Ok(applied) => {
                 self.done.add(&applied);
@@ -143,7 +144,7 @@ impl Request {
         if self.failed.is_some() { self.undo.is_empty() } else { self.pages.is_empty() }
     }
 
-    fn end(&mut self, parts: &mut Parts<'_>) -> Turn {
+    fn end(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
         let result = self.failed.take().map_or_else(|| Ok(std::mem::take(&mut self.done)), Err);
         if let Some(answer) = self.answer.take() {
             answer(result, parts, self.outcome.clone());
@@ -151,7 +152,7 @@ impl Request {
         Turn::Done
     }
 
-    fn tell_journal(&mut self, parts: &mut Parts<'_>) {
+    fn tell_journal(&mut self, parts: &mut OwnerParts<'_>) {
         let records = parts.protection.take_records();
         parts.persistence.write_part(records, &mut self.outcome);
     }
@@ -163,7 +164,7 @@ fn size(page: &Change) -> usize {
 }
 
 impl Work for Request {
-    fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
+    fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
         if self.failed.is_some() {
             let Some(undo) = self.undo.pop() else { return self.end(parts) };
             self.undo_page(undo, parts.protection);

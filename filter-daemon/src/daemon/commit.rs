@@ -27,13 +27,13 @@ pub struct Protection {
     blocklist: Blocklist,
     filter: Filter,
     records: Vec<Record>,
-    latest: Latest,
+    latest: LatestCommits,
     latencies: Latencies,
 }
 
 /// The numbers of the latest commits of each kind. Packets in flight may not have seen them yet.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Latest {
+pub struct LatestCommits {
     /// The latest commit of any kind.
     pub commit: u64,
     /// The latest commit that blocked a target.
@@ -48,7 +48,7 @@ pub struct Latest {
 
 /// Why nothing was changed.
 #[derive(Clone, Debug, Error)]
-pub enum NotDone {
+pub enum CommitError {
     /// The blocklist refused the change.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -56,7 +56,7 @@ pub enum NotDone {
     Kernel(#[from] KernelError),
 }
 
-impl Latest {
+impl LatestCommits {
     fn note(&mut self, effects: &Effects, before: Settings) {
         self.commit += 1;
         let before = before.unpaused().strictness();
@@ -71,7 +71,7 @@ impl Latest {
     }
 }
 
-impl Explain for NotDone {
+impl Explain for CommitError {
     fn remedy(&self) -> Option<String> {
         match self {
             Self::Kernel(error) => error.remedy(),
@@ -86,12 +86,12 @@ impl Protection {
         // The earlier blocklist is empty: all targets are added by their effects.
         filter.reserve(&needs::anew(&blocklist), &Blocklist::default())?;
         filter.apply(&blocklist.everything(), &blocklist)?;
-        let (latest, latencies) = (Latest::default(), Latencies::default());
+        let (latest, latencies) = (LatestCommits::default(), Latencies::default());
         Ok(Self { blocklist, filter, records: Vec::new(), latest, latencies })
     }
 
     /// Adds the entries of `live` lists before the first request is served. Writes no records.
-    pub fn join(&mut self, live: &Blocklist, now: Timestamp) -> Result<(), NotDone> {
+    pub fn join(&mut self, live: &Blocklist, now: Timestamp) -> Result<(), CommitError> {
         let (mut effects, mut needs) = (Effects::default(), needs::of(&self.blocklist));
         for (name, set) in effects.sets.iter_mut() {
             let side = self.blocklist.side(name);
@@ -114,7 +114,7 @@ impl Protection {
 
     /// Applies a change completely or not at all: makes room, changes the blocklist, then the kernel, and
     /// keeps the records. When this returns, the change applies to the next packet.
-    pub fn commit(&mut self, change: &Change, now: Timestamp) -> Result<Applied, NotDone> {
+    pub fn commit(&mut self, change: &Change, now: Timestamp) -> Result<Applied, CommitError> {
         let begun = clock::instant();
         self.make_room(change)?;
         let settings = self.blocklist.settings();
@@ -136,13 +136,13 @@ impl Protection {
     }
 
     /// The latest commits, which packets in flight may not have seen yet.
-    pub fn latest(&self) -> Latest {
+    pub fn latest(&self) -> LatestCommits {
         self.latest
     }
 
     /// Applies many changes that become visible together, by one store. On kernels without grace periods,
     /// this ensures that a target blocked before and after never passes in between.
-    pub fn replace(&mut self, changes: &[Change], now: Timestamp) -> Result<Vec<Applied>, NotDone> {
+    pub fn replace(&mut self, changes: &[Change], now: Timestamp) -> Result<Vec<Applied>, CommitError> {
         let settings = self.blocklist.settings();
         let mut done = Vec::new();
         for change in changes {

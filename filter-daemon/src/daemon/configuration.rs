@@ -8,11 +8,11 @@ use std::time::Duration;
 use tracing::{error, info, warn};
 
 use super::error::DaemonError;
-use super::last_good::{Copy, LastGood, NotKept};
-use super::reload::{self, Known, Loaded, Parted, Sources, WayBack};
+use super::last_good::{ConfigurationCopy, LastGood, MissingLastGood};
+use super::reload::{self, KnownList, ListSources, Loaded, PartedLists, WayBack};
 use super::retry::{LONGEST, Retry};
 use super::trial::{AtStart, Trial};
-use crate::blocklist::{Accepted, Reading};
+use crate::blocklist::{AcceptedSource, SourceReading};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, Mode};
@@ -29,11 +29,11 @@ pub struct Configuration {
     /// The file has been read once, so that it is missed where nobody named it, too.
     is_known: bool,
     /// The copy of what is to come into force.
-    copy: Copy,
+    copy: ConfigurationCopy,
     /// Why what is in force is not what the file says.
     held_back: Option<Fault>,
     /// What is told where there is no copy of what is in force.
-    not_kept: Option<Uncopied>,
+    not_kept: Option<MissingCopy>,
     /// The mode that filterd began with and keeps, and why that is not the configuration's any more.
     mode: Option<Mode>,
     other_mode: Option<Fault>,
@@ -44,16 +44,16 @@ pub struct Configuration {
 }
 
 /// What is in force has no copy.
-struct Uncopied {
+struct MissingCopy {
     fault: Fault,
     /// What is to be written when the disk takes it.
-    again: Copy,
+    again: ConfigurationCopy,
     retry: Retry,
 }
 
 /// Where a reading finds the configuration, and where its copy goes.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct ConfigurationSource {
     path: Option<PathBuf>,
     last_good: LastGood,
     way_back: Option<Arc<WayBack>>,
@@ -62,7 +62,7 @@ pub struct Source {
 impl Configuration {
     /// Reads the configuration for a filterd that starts. Where it is not valid, its own last good copy is taken; but not
     /// by one that is to take the place of another, which protects better as it is.
-    pub fn at_start(run: &Run, sources: &mut Sources) -> Result<(Self, Loaded), DaemonError> {
+    pub fn at_start(run: &Run, sources: &mut ListSources) -> Result<(Self, Loaded), DaemonError> {
         let last_good = LastGood::in_directory(&run.state_dir);
         if !run.take_over && Trial::was_confirmed(&run.state_dir) {
             last_good.take_prepared();
@@ -79,7 +79,7 @@ impl Configuration {
             file: run.config.clone(),
             is_known: run.config.path().is_some_and(|path| last_good.read(path).is_ok()),
             last_good,
-            copy: Copy::Nothing,
+            copy: ConfigurationCopy::Nothing,
             held_back: None,
             not_kept: None,
             mode: None,
@@ -92,7 +92,8 @@ impl Configuration {
         }
         let parted = this.trial.parted();
         let known = this.known(&before, &parted, sources);
-        let source = Source { last_good: this.last_good.beside_another(run.take_over), ..this.source() };
+        let source =
+            ConfigurationSource { last_good: this.last_good.beside_another(run.take_over), ..this.source() };
         let loaded = match source.load(&known, &Accept::default(), sources) {
             Err(error @ DaemonError::Config(_)) => this.gather_instead(error, &before, run, sources)?,
             loaded => {
@@ -111,9 +112,10 @@ impl Configuration {
         loaded: Loaded,
         run: &Run,
         live_entries: impl Fn(&str) -> u64,
-        sources: &mut Sources,
+        sources: &mut ListSources,
     ) -> Result<Loaded, DaemonError> {
-        let was_in_force = loaded.restores || self.held_back.is_some() || matches!(loaded.copy, Copy::Kept);
+        let was_in_force =
+            loaded.restores || self.held_back.is_some() || matches!(loaded.copy, ConfigurationCopy::Kept);
         match reload::must_be_possible(&loaded.config, &run.interfaces, live_entries) {
             Ok(()) => Ok(loaded),
             Err(DaemonError::ListIsLive { .. }) if was_in_force => Ok(loaded),
@@ -137,16 +139,16 @@ impl Configuration {
     fn gather_instead(
         &mut self,
         error: DaemonError,
-        before: &[Known],
+        before: &[KnownList],
         run: &Run,
-        sources: &mut Sources,
+        sources: &mut ListSources,
     ) -> Result<Loaded, DaemonError> {
         if run.take_over {
             return Err(error);
         }
-        self.trial.has_an_invalid_file();
+        self.trial.take_lists_only();
         // What was before is in force, with all of its lists.
-        let parted = Parted::default();
+        let parted = PartedLists::default();
         let known = self.known(before, &parted, sources);
         let loaded = Loaded::gather(self.instead(error)?, &known, &Accept::default(), sources)?;
         self.part(&loaded, &known, before, &parted);
@@ -154,7 +156,7 @@ impl Configuration {
     }
 
     /// Notes what the lists of before a trial are on it.
-    fn part(&mut self, loaded: &Loaded, known: &[Known], before: &[Known], parted: &Parted) {
+    fn part(&mut self, loaded: &Loaded, known: &[KnownList], before: &[KnownList], parted: &PartedLists) {
         if self.trial.is_on() {
             let called = reload::called(known, &loaded.config.lists);
             let before = before.iter().map(|before| &before.name);
@@ -163,7 +165,7 @@ impl Configuration {
     }
 
     /// What is known of lists at a start, `before` a trial or, if it goes on with one, on trial.
-    fn known(&self, before: &[Known], parted: &Parted, sources: &mut Sources) -> Vec<Known> {
+    fn known(&self, before: &[KnownList], parted: &PartedLists, sources: &mut ListSources) -> Vec<KnownList> {
         if self.trial.is_on() { sources.on_trial(before, parted) } else { before.to_vec() }
     }
 
@@ -172,12 +174,12 @@ impl Configuration {
     fn after_trial(
         &mut self,
         run: &Run,
-        known: &[Known],
-        sources: &mut Sources,
+        known: &[KnownList],
+        sources: &mut ListSources,
     ) -> Result<Option<Loaded>, DaemonError> {
         // Where there is no configuration, there is nothing to be rolled back.
         if let ConfigFile::None = self.file {
-            self.trial.is_decided();
+            self.trial.discard();
             return Ok(None);
         }
         let names = known.iter().map(|known| known.name.clone());
@@ -190,22 +192,22 @@ impl Configuration {
             AtStart::Nothing => return Ok(None),
             AtStart::GoesOn => {
                 let lists = known.iter().map(|known| (&known.name, &known.reading));
-                self.holds(lists, &sources.copies, !sources.has_lost_one);
+                self.hold_way_back(lists, &sources.copies, !sources.has_lost_one);
                 return Ok(None);
             }
             AtStart::StayRolledBack { checksum }
                 if text().is_some_and(|text| crc32fast::hash(&text) != checksum && is_valid(text)) =>
             {
-                self.trial.is_decided();
+                self.trial.discard();
                 return Ok(None);
             }
             AtStart::RollBack | AtStart::StayRolledBack { .. } => {}
         }
         match self.source().restore(known, sources) {
             Ok(loaded) => {
-                self.trial.finds(&loaded);
-                self.trial.has_rolled_back();
-                self.was_rolled_back();
+                self.trial.set_found(&loaded);
+                self.trial.end_rollback();
+                self.note_rollback();
                 Ok(Some(loaded))
             }
             // The one that runs has it.
@@ -222,12 +224,12 @@ impl Configuration {
     /// Takes what is in force in hand, with the copies of these lists, so that it can be put back.
     /// `are_all` says whether nothing was in force of any other list. Tells of which lists the copies do not know the files as
     /// they were read last.
-    pub fn holds<'a>(
+    pub fn hold_way_back<'a>(
         &mut self,
-        lists: impl Iterator<Item = (&'a Arc<str>, &'a Reading)>,
+        lists: impl Iterator<Item = (&'a Arc<str>, &'a SourceReading)>,
         copies: &Copies,
         are_all: bool,
-    ) -> Vec<Accepted> {
+    ) -> Vec<AcceptedSource> {
         let text = self.path().and_then(|path| self.last_good.read(path).ok());
         let way_back = WayBack::hold(text, lists, copies, are_all);
         let unknown = way_back.of_files_unknown();
@@ -236,7 +238,7 @@ impl Configuration {
     }
 
     /// Nothing is to be put back any more, and what was prepared was taken, or is not to be.
-    pub fn needs_no_way_back(&mut self) {
+    pub fn drop_way_back(&mut self) {
         self.way_back = None;
         self.last_good.discard();
     }
@@ -247,8 +249,8 @@ impl Configuration {
     }
 
     /// What was before a trial is in force again, whatever the file says. If it says the same, nobody need know.
-    pub fn was_rolled_back(&mut self) {
-        self.copy = Copy::Nothing;
+    pub fn note_rollback(&mut self) {
+        self.copy = ConfigurationCopy::Nothing;
         if self.trial.found_its_file() {
             return;
         }
@@ -265,7 +267,7 @@ impl Configuration {
     }
 
     /// What was read for a reload is in force, on trial: the copies stay those of before.
-    pub fn is_on_trial(&mut self) {
+    pub fn note_trial(&mut self) {
         self.held_back = None;
     }
 
@@ -276,7 +278,7 @@ impl Configuration {
     }
 
     /// Nobody has to confirm what is in force any more.
-    pub fn is_confirmed(&mut self) {
+    pub fn note_confirmation(&mut self) {
         self.keep();
     }
 
@@ -323,8 +325,8 @@ impl Configuration {
     }
 
     /// Where the next reading finds it.
-    pub fn source(&self) -> Source {
-        Source {
+    pub fn source(&self) -> ConfigurationSource {
+        ConfigurationSource {
             path: self.path().map(Path::to_owned),
             last_good: self.last_good.clone(),
             way_back: self.way_back.clone(),
@@ -352,36 +354,36 @@ impl Configuration {
     }
 
     /// This is to come into force.
-    pub fn is_coming(&mut self, loaded: &mut Loaded) {
+    pub fn prepare(&mut self, loaded: &mut Loaded) {
         self.copy = std::mem::take(&mut loaded.copy);
     }
 
     /// What was read at the start is in force. It may be the last good copy, and then the file is still to be mended.
-    pub fn has_begun(&mut self) {
+    pub fn note_start(&mut self) {
         if let ConfigFile::None = self.file {
             self.last_good.forget();
         }
-        self.trial.has_begun();
+        self.trial.note_start();
         if !self.trial.is_on() {
             self.keep();
         }
     }
 
     /// What was read for a reload is in force.
-    pub fn is_in_force(&mut self) {
+    pub fn note_reload(&mut self) {
         self.held_back = None;
         self.keep();
     }
 
     fn keep(&mut self) {
         let copy = std::mem::take(&mut self.copy);
-        self.is_known |= !matches!(copy, Copy::Nothing);
+        self.is_known |= !matches!(copy, ConfigurationCopy::Nothing);
         self.keep_this(copy);
     }
 
-    fn keep_this(&mut self, copy: Copy) {
+    fn keep_this(&mut self, copy: ConfigurationCopy) {
         let before = self.not_kept.take();
-        let Err(NotKept { why, again }) = self.last_good.keep(copy) else { return };
+        let Err(MissingLastGood { why, again }) = self.last_good.keep(copy) else { return };
         let message = format!("there is no copy of the configuration in force: {why}");
         if before.is_none() {
             error!("{message}");
@@ -393,7 +395,7 @@ impl Configuration {
         let fault = fault(Explanation::new(message, remedy));
         let since = before.as_ref().map_or(fault.since, |before| before.fault.since);
         let retry = before.map_or_else(Retry::soon, |before| before.retry.later());
-        self.not_kept = Some(Uncopied { fault: Fault { since, ..fault }, again, retry });
+        self.not_kept = Some(MissingCopy { fault: Fault { since, ..fault }, again, retry });
     }
 
     /// How long until the copy that the disk has refused is tried again.
@@ -403,7 +405,7 @@ impl Configuration {
 
     /// Writes again the copy that the disk has refused, where it is time. A reading that is under way may be writing its own.
     pub fn keep_again(&mut self, is_reading: bool) {
-        let is_due = |uncopied: &&mut Uncopied| uncopied.retry.until_due().is_zero();
+        let is_due = |uncopied: &&mut MissingCopy| uncopied.retry.until_due().is_zero();
         let Some(uncopied) = self.not_kept.as_mut().filter(is_due) else { return };
         if is_reading {
             uncopied.retry = uncopied.retry.later();
@@ -427,8 +429,8 @@ impl Configuration {
     }
 
     /// What was to come is not in force.
-    pub fn was_refused(&mut self, error: &DaemonError) {
-        self.copy = Copy::Nothing;
+    pub fn note_refusal(&mut self, error: &DaemonError) {
+        self.copy = ConfigurationCopy::Nothing;
         if !self.trial.is_on() {
             self.last_good.discard();
         }
@@ -447,7 +449,7 @@ impl Configuration {
     }
 
     /// The configuration says this mode; interfaces stay as they are attached.
-    pub fn says_mode(&mut self, mode: Mode) {
+    pub fn set_mode(&mut self, mode: Mode) {
         let begun = *self.mode.get_or_insert(mode);
         if mode == begun {
             self.other_mode = None;
@@ -471,26 +473,27 @@ impl Configuration {
     }
 }
 
-impl Source {
+impl ConfigurationSource {
     /// Reads everything. A copy of a valid configuration is written at once, and put in its place when it is in force.
     pub fn load(
         &self,
-        known: &[Known],
+        known: &[KnownList],
         accept: &Accept,
-        sources: &mut Sources,
+        sources: &mut ListSources,
     ) -> Result<Loaded, DaemonError> {
         let Some(path) = &self.path else {
             return Loaded::gather(Config::default(), known, accept, sources);
         };
         let bytes = sources.read_config(path)?;
         let config = config::parse(path, bytes.clone())?;
-        let copy = if sources.writes { self.last_good.prepare(path, &bytes) } else { Copy::Nothing };
+        let copy =
+            if sources.writes { self.last_good.prepare(path, &bytes) } else { ConfigurationCopy::Nothing };
         let checksum = crc32fast::hash(&bytes);
         Ok(Loaded { copy, checksum, ..Loaded::gather(config, known, accept, sources)? })
     }
 
     /// What the copies say, of the configuration and of its lists: those in hand, else those in the state directory.
-    pub fn restore(&self, known: &[Known], sources: &mut Sources) -> Result<Loaded, DaemonError> {
+    pub fn restore(&self, known: &[KnownList], sources: &mut ListSources) -> Result<Loaded, DaemonError> {
         let Some(path) = &self.path else {
             return Ok(Loaded::restore(Config::default(), known, None, sources));
         };

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_made_and_removed_beside_the_one_there_is_and_nothing_else() {
+    fn confined_daemon_may_replace_only_its_socket() {
         confined(|place| {
             drop(UnixListener::bind(place.join("s/socket")).unwrap());
             fs::remove_file(place.join("s/socket")).unwrap();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn no_program_is_run_and_nobody_is_called() {
+    fn confined_daemon_runs_and_connects_nothing() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         confined(|_| {

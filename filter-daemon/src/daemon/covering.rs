@@ -8,13 +8,13 @@ use filter_common::target::{Prefix, Target};
 use crate::blocklist::Targets;
 
 /// A set of targets, and the prefix lengths that occur in it.
-pub struct Cover<'a> {
+pub struct TargetLookup<'a> {
     targets: &'a Targets,
     lengths4: BTreeSet<u8>,
     lengths6: BTreeSet<u8>,
 }
 
-impl<'a> Cover<'a> {
+impl<'a> TargetLookup<'a> {
     pub fn of(targets: &'a Targets) -> Self {
         let mut this = Self { targets, lengths4: BTreeSet::new(), lengths6: BTreeSet::new() };
         if !targets.addresses.is_empty() {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_target_that_covers_an_address_is_found() {
+    fn longest_covering_target_is_found() {
         let words = [
             "192.0.2.1",
             "192.0.2.0/24",
@@ -69,7 +69,7 @@ mod tests {
         ];
         let mut targets: Targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
         targets.sort();
-        let cover = Cover::of(&targets);
+        let cover = TargetLookup::of(&targets);
         let covering = |address: &str| Some(cover.covering(address.parse().unwrap())?.to_string());
         assert_eq!(covering("192.0.2.1").as_deref(), Some("192.0.2.1"));
         let all: Vec<_> =
@@ -82,6 +82,6 @@ mod tests {
         assert_eq!(covering("2001:db8:0:1::7").as_deref(), Some("2001:db8:0:1::/64"));
         assert_eq!(covering("2001:db8:0:2::7").as_deref(), Some("2001:db8::/32"));
         assert_eq!(covering("2001:db9::"), None);
-        assert_eq!(Cover::of(&Targets::default()).covering("::".parse().unwrap()), None);
+        assert_eq!(TargetLookup::of(&Targets::default()).covering("::".parse().unwrap()), None);
     }
 }

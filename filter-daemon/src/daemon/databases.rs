@@ -11,9 +11,9 @@ use crate::config::Config;
 
 /// When each list is due for its next look.
 #[derive(Default)]
-pub struct Databases(BTreeMap<Arc<str>, Look>);
+pub struct Databases(BTreeMap<Arc<str>, DatabaseCheck>);
 
-struct Look {
+struct DatabaseCheck {
     every: Duration,
     next: Timestamp,
 }
@@ -28,7 +28,7 @@ impl Databases {
             };
             let name: Arc<str> = list.name.as_str().into();
             let look = before.remove(&name).filter(|look| look.every == every);
-            self.0.insert(name, look.unwrap_or_else(|| Look { every, next: clock::after(every) }));
+            self.0.insert(name, look.unwrap_or_else(|| DatabaseCheck { every, next: clock::after(every) }));
         }
     }
 
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_looked_at_when_its_time_has_come_and_then_again() {
+    fn database_list_is_checked_whenever_due() {
         let mut databases = following(
             "{name: far, country: [CN], database: x, refresh: 1h}, {name: once, country: [CN], database: x}, \
              {name: plain, path: y}",

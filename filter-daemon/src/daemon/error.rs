@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-use super::commit::NotDone;
+use super::commit::CommitError;
 use super::not_succeeded::SuccessionError;
 use crate::accounts;
 use crate::blocklist::{NoSlot, Refusal, TooManyLists};
@@ -14,7 +14,7 @@ use crate::control::SocketError;
 use crate::exit::Exit;
 use crate::journal::JournalError;
 use crate::kernel::KernelError;
-use crate::lock::Taken;
+use crate::lock::PlaceInUse;
 use crate::source::file::FileError;
 use crate::state_directory::StateError;
 use crate::text::{Explain, Explanation};
@@ -47,7 +47,7 @@ pub enum DaemonError {
     Succession(#[from] SuccessionError),
     /// Another filterd uses the state directory.
     #[error(transparent)]
-    Taken(#[from] Taken),
+    Taken(#[from] PlaceInUse),
     /// The state directory cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
@@ -118,7 +118,7 @@ pub enum DaemonError {
     #[error("no room for another `ports` or `except_ports` setting while lists still use the old ones")]
     TooManyClauses,
     #[error(transparent)]
-    NotDone(#[from] NotDone),
+    NotDone(#[from] CommitError),
     /// An unexpected system error.
     #[error(transparent)]
     System(#[from] io::Error),
@@ -236,8 +236,8 @@ impl From<&DaemonError> for Exit {
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_)
             | DaemonError::FewFiles { .. }
-            | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
-            DaemonError::NotDone(NotDone::Refused(_)) => Self::Config,
+            | DaemonError::NotDone(CommitError::Kernel(_)) => Self::Kernel,
+            DaemonError::NotDone(CommitError::Refused(_)) => Self::Config,
         }
     }
 }

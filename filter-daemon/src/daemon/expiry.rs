@@ -19,21 +19,21 @@ const MOST: usize = 4096;
 /// The state of expiry that is under way.
 #[derive(Default)]
 pub struct Expiry {
-    ending: Option<Ending>,
+    ending: Option<AllowExpiry>,
     /// Expired entries of each side that are not in the log yet.
-    untold: [Untold; 2],
+    untold: [UnreportedExpiry; 2],
 }
 
 /// The content of one log line.
 #[derive(Default)]
-struct Untold {
+struct UnreportedExpiry {
     entries: u64,
     lists: BTreeSet<Arc<str>>,
 }
 
 /// The allowed entries that expire next.
 #[derive(Clone, Copy)]
-struct Ending {
+struct AllowExpiry {
     /// All entries with a deadline up to this time.
     over: Timestamp,
     /// The latest removal of a blocked target at that time. Later removals are not waited for, because they
@@ -59,10 +59,10 @@ impl Expiry {
         }
         let is_next = !is_over(protection, Polarity::Block, now) && is_over(protection, Polarity::Allow, now);
         if self.ending.is_none() && is_next {
-            self.ending = Some(Ending { over: now, after: protection.latest().left });
+            self.ending = Some(AllowExpiry { over: now, after: protection.latest().left });
         }
-        if let Some(Ending { over, after }) = self.ending
-            && capacity.has_been_seen(after)
+        if let Some(AllowExpiry { over, after }) = self.ending
+            && capacity.check_grace(after)
         {
             self.untold[1].end(Polarity::Allow, over, protection);
             self.ending = self.ending.filter(|_| is_over(protection, Polarity::Allow, over));
@@ -88,7 +88,7 @@ fn is_over(protection: &Protection, polarity: Polarity, now: Timestamp) -> bool 
     protection.blocklist().next_deadline_of(polarity).is_some_and(|next| next <= now)
 }
 
-impl Untold {
+impl UnreportedExpiry {
     fn end(&mut self, polarity: Polarity, now: Timestamp, protection: &mut Protection) {
         match protection.commit(&Change::Expire { polarity, most: MOST }, now) {
             Ok(applied) => {

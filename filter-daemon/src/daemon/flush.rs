@@ -5,47 +5,48 @@ use std::sync::Arc;
 
 use filter_common::target::Target;
 
-use super::change::Done;
-use super::commit::NotDone;
-use super::pages::{Parts, Turn, Work};
-use super::persistence::Outcome;
-use crate::blocklist::{Applied, Change, From, ListId};
+use super::change::ChangeTotals;
+use super::commit::CommitError;
+use super::pages::{OwnerParts, Turn, Work};
+use super::persistence::WriteOutcome;
+use crate::blocklist::{Applied, Change, ListId, ReleaseFrom};
 use crate::clock;
 
 /// Called at the end, with the result and the error that stopped it, if any.
-pub type Answered = Box<dyn FnOnce(Flushed, Option<NotDone>, &mut Parts<'_>, Outcome) + Send>;
+pub type FlushAnswer =
+    Box<dyn FnOnce(Flushed, Option<CommitError>, &mut OwnerParts<'_>, WriteOutcome) + Send>;
 
 /// The result of a flush.
 #[derive(Clone, Debug, Default)]
 pub struct Flushed {
     /// The changes of all lists together.
-    pub done: Done,
+    pub done: ChangeTotals,
     /// The number of entries released from each list.
     pub lists: Vec<(Arc<str>, u64)>,
 }
 
 /// The lists that remain to be emptied.
-pub struct Flush {
+pub struct RunningFlush {
     lists: Vec<ListId>,
     after: Option<Target>,
     flushed: Flushed,
-    outcome: Outcome,
-    answer: Option<Answered>,
+    outcome: WriteOutcome,
+    answer: Option<FlushAnswer>,
 }
 
-impl Flush {
+impl RunningFlush {
     /// Makes a flush of these lists.
-    pub fn new(lists: Vec<ListId>, answer: Answered) -> Self {
+    pub fn new(lists: Vec<ListId>, answer: FlushAnswer) -> Self {
         Self {
             lists,
             after: None,
             flushed: Flushed::default(),
-            outcome: Outcome::default(),
+            outcome: WriteOutcome::default(),
             answer: Some(answer),
         }
     }
 
-    fn end(&mut self, failed: Option<NotDone>, parts: &mut Parts<'_>) -> Turn {
+    fn end(&mut self, failed: Option<CommitError>, parts: &mut OwnerParts<'_>) -> Turn {
         if let Some(answer) = self.answer.take() {
             answer(std::mem::take(&mut self.flushed), failed, parts, self.outcome.clone());
         }
@@ -63,8 +64,8 @@ impl Flushed {
     }
 }
 
-impl Work for Flush {
-    fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
+impl Work for RunningFlush {
+    fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
         let Some(&list) = self.lists.last() else { return self.end(None, parts) };
         let blocklist = parts.protection.blocklist();
         // Others may have emptied and forgotten the list meanwhile.
@@ -75,7 +76,7 @@ impl Work for Flush {
         }
         let name = blocklist.lists().get(list).name.clone();
         let (targets, next) = blocklist.to_release(list, self.after, |_| true);
-        let page = Change::Release { from: From::List(name.clone()), targets };
+        let page = Change::Release { from: ReleaseFrom::List(name.clone()), targets };
         match parts.protection.commit(&page, clock::now()) {
             Ok(applied) => self.flushed.add(name, &applied),
             Err(error) => return self.end(Some(error), parts),

@@ -31,7 +31,7 @@ pub struct LastGood {
 
 /// The copy of a configuration that is not in force yet.
 #[derive(Debug, Default)]
-pub enum Copy {
+pub enum ConfigurationCopy {
     /// There is nothing to be copied.
     #[default]
     Nothing,
@@ -66,11 +66,11 @@ pub enum Copy {
 
 /// There is no copy of what is in force.
 #[derive(Debug)]
-pub struct NotKept {
+pub struct MissingLastGood {
     /// Why not.
     pub why: String,
     /// What is to be kept when the disk takes it.
-    pub again: Copy,
+    pub again: ConfigurationCopy,
 }
 
 impl LastGood {
@@ -112,19 +112,21 @@ impl LastGood {
     }
 
     /// Writes a copy beside the last one.
-    pub fn prepare(&self, of: &Path, text: &[u8]) -> Copy {
-        let Ok(text) = std::str::from_utf8(text) else { return Copy::Nothing };
+    pub fn prepare(&self, of: &Path, text: &[u8]) -> ConfigurationCopy {
+        let Ok(text) = std::str::from_utf8(text) else { return ConfigurationCopy::Nothing };
         let (of, text) = (of.to_owned(), text.to_owned());
         if self.is_beside_another {
-            return Copy::Due { of, text };
+            return ConfigurationCopy::Due { of, text };
         }
         if self.read(&of).is_ok_and(|kept| kept == text) {
-            return Copy::Kept;
+            return ConfigurationCopy::Kept;
         }
         let path = self.prepared();
         match self.write(&path, &headed(&of, &text)) {
-            Ok(()) => Copy::Written { path, of, text },
-            Err(error) => Copy::Failed { why: format!("{}: {error}", printable::path(&path)), of, text },
+            Ok(()) => ConfigurationCopy::Written { path, of, text },
+            Err(error) => {
+                ConfigurationCopy::Failed { why: format!("{}: {error}", printable::path(&path)), of, text }
+            }
         }
     }
 
@@ -144,17 +146,19 @@ impl LastGood {
     }
 
     /// It is the last good one from now on.
-    pub fn keep(&self, copy: Copy) -> Result<(), NotKept> {
+    pub fn keep(&self, copy: ConfigurationCopy) -> Result<(), MissingLastGood> {
         let (path, of, text) = match copy {
-            Copy::Written { path, of, text } => (path, of, text),
+            ConfigurationCopy::Written { path, of, text } => (path, of, text),
             // What lies there by now is of the filterd before, which may have read another text since.
-            Copy::Due { of, text } => return self.keep(self.prepare(&of, text.as_bytes())),
-            Copy::Failed { why, of, text } => return Err(NotKept { why, again: Copy::Due { of, text } }),
-            Copy::Nothing | Copy::Kept => return Ok(()),
+            ConfigurationCopy::Due { of, text } => return self.keep(self.prepare(&of, text.as_bytes())),
+            ConfigurationCopy::Failed { why, of, text } => {
+                return Err(MissingLastGood { why, again: ConfigurationCopy::Due { of, text } });
+            }
+            ConfigurationCopy::Nothing | ConfigurationCopy::Kept => return Ok(()),
         };
         fs::rename(&path, &self.path).map_err(|error| {
             let why = format!("{}: {error}", printable::path(&self.path));
-            NotKept { why, again: Copy::Due { of, text } }
+            MissingLastGood { why, again: ConfigurationCopy::Due { of, text } }
         })
     }
 
@@ -231,19 +235,19 @@ mod tests {
     }
 
     #[test]
-    fn what_came_into_force_is_read_again_word_for_word() {
+    fn saved_configuration_is_read_unchanged() {
         let place = Place::with_copy();
         assert_eq!(place.last_good().read(Path::new(OF)).as_deref(), Ok(TEXT));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&place.path()), 0o600);
         assert_eq!(mode(place.path().parent().unwrap()), 0o700);
-        assert!(matches!(place.last_good().prepare(Path::new(OF), TEXT.as_bytes()), Copy::Kept));
+        assert!(matches!(place.last_good().prepare(Path::new(OF), TEXT.as_bytes()), ConfigurationCopy::Kept));
         config::parse(Path::new(OF), fs::read(place.path()).unwrap()).expect("it is a configuration itself");
     }
 
     /// The one that runs reads the file, and again, while another one that has read it is about to take its place.
     #[test]
-    fn who_takes_the_place_of_another_leaves_what_that_one_writes_alone_until_it_is_its_own() {
+    fn newcomer_leaves_copies_until_it_takes_over() {
         let (place, of) = (Place::with_copy(), Path::new(OF));
         let (newer, newest) = ("block: [10.0.0.1]", "block: [10.0.0.2]");
         let last_good = place.last_good();
@@ -258,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_refused_leaves_the_one_before() {
+    fn refused_copy_keeps_the_previous() {
         let place = Place::with_copy();
         drop(place.last_good().prepare(Path::new(OF), b"block: [10.0.0.1]"));
         assert_eq!(place.last_good().read(Path::new(OF)).as_deref(), Ok(TEXT));
@@ -285,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_may_write_and_what_a_link_leads_to_is_not_believed() {
+    fn untrusted_copy_is_ignored() {
         let place = Place::with_copy();
         fs::set_permissions(place.path(), fs::Permissions::from_mode(0o620)).unwrap();
         assert!(place.refuses().contains("others than root"));
@@ -297,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_written_it_is_told() {
+    fn unwritable_copy_is_reported() {
         let place = Place::new();
         fs::write(place.0.path().join("state"), "").unwrap();
         let copy = place.last_good().prepare(Path::new(OF), TEXT.as_bytes());

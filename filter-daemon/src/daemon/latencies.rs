@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_counts_for_all_times_that_it_did_not_take() {
+    fn duration_counts_in_every_larger_bucket() {
         let mut latencies = Latencies::default();
         [9, 10, 11, 2_000_000].iter().for_each(|micros| latencies.note(Duration::from_micros(*micros)));
         let Changes { count, seconds, within } = latencies.told();

@@ -10,7 +10,7 @@ use crate::control::pins_note;
 use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::kernel::KernelError;
-use crate::kernel::leftovers::{self, Removed};
+use crate::kernel::leftovers::{self, RemovedPins};
 use crate::text::{Explain, Explanation, printable};
 
 /// Removes everything, and prints what that was.
@@ -54,7 +54,7 @@ fn refuse(detach: &Detach, why: &str) -> ExitCode {
     fail(detach, &Failure::Refused(Explanation::new(message, remedy)))
 }
 
-fn tell(detach: &Detach, removed: Option<&Removed>) -> io::Result<()> {
+fn tell(detach: &Detach, removed: Option<&RemovedPins>) -> io::Result<()> {
     let interfaces = removed.map_or(&[][..], |removed| &removed.interfaces);
     let left = removed.map_or(&[][..], |removed| &removed.left);
     let out_of_reach = removed.map_or(&[][..], |removed| &removed.out_of_reach);

@@ -10,12 +10,12 @@ use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use super::retry::{LONGEST, Retry};
-use crate::blocklist::{Accepted, Blocklist, List, ListId, Times, Timestamp};
+use crate::blocklist::{AcceptedSource, Blocklist, EntryTimes, ListId, ListInfo, Timestamp};
 use crate::clock;
 use crate::control::wire::reload::HeldBack;
 use crate::control::wire::{About, Fault};
 use crate::source::Copies;
-use crate::source::copies::{self, Bytes, CopyError};
+use crate::source::copies::{self, CopyError, CopySource};
 use crate::state_directory::IF_REPLACED;
 use crate::text::Explanation;
 
@@ -24,20 +24,20 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A list, and the copy that there should be of it.
 #[derive(Debug)]
-pub struct ToKeep {
+pub struct ListToKeep {
     /// Its number.
     pub id: ListId,
     /// What is known of it.
-    pub accepted: Accepted,
+    pub accepted: AcceptedSource,
     /// What was known of it before; this copy stays until there is a new one.
-    pub before: Option<Accepted>,
+    pub before: Option<AcceptedSource>,
     /// What the copy is to be made of, if there is none of this yet.
-    pub bytes: Option<Bytes>,
+    pub bytes: Option<CopySource>,
     /// Since when and until when each of its entries is there, where that is to be told otherwise than a copy of before tells it.
-    pub times: Option<Times>,
+    pub times: Option<EntryTimes>,
 }
 
-impl ToKeep {
+impl ListToKeep {
     /// Is a copy written for it? Other times alone go behind what is there.
     fn is_made_anew(&self, copies: &Copies) -> bool {
         self.bytes.is_some() || self.times.is_some() && copies.has(&self.accepted)
@@ -48,49 +48,49 @@ impl ToKeep {
 pub type Outcomes = Vec<Result<(), CopyError>>;
 
 /// Makes these, and keeps those that are there already.
-type Make = fn(&Copies, Vec<copies::ToKeep>, Vec<Accepted>) -> Outcomes;
+type Make = fn(&Copies, Vec<copies::CopyToKeep>, Vec<AcceptedSource>) -> Outcomes;
 
 /// The part of the owner's state that is about copies of lists.
-pub struct Lists {
+pub struct ListCopies {
     copies: Copies,
     /// What is being written.
-    writing: Option<Writing>,
+    writing: Option<RunningWrite>,
     /// What is to be written then.
-    next: VecDeque<Aim>,
+    next: VecDeque<CopyPurpose>,
     /// Copies that could not be made anew, and since when; the older ones stay.
-    failed: HashMap<ListId, Failed>,
+    failed: HashMap<ListId, FailedCopy>,
     /// When they are tried again.
     retry: Option<Retry>,
 }
 
 /// What copies are for.
 #[derive(Debug)]
-enum Aim {
+enum CopyPurpose {
     /// They are the last good ones.
-    Keep(Vec<ToKeep>),
+    Keep(Vec<ListToKeep>),
     /// They are of what is on trial: the last good ones stay.
-    TryOut(Vec<ToKeep>),
+    TryOut(Vec<ListToKeep>),
     /// Those that are there are to say anew when they were written, where that matters.
     Renew,
     /// Those of these are to say of which file each is: it was written anew since, with the same in it.
-    KnowFiles(Vec<Accepted>),
+    KnowFiles(Vec<AcceptedSource>),
 }
 
-struct Writing {
-    lists: Vec<(ListId, Option<Accepted>)>,
+struct RunningWrite {
+    lists: Vec<(ListId, Option<AcceptedSource>)>,
     task: JoinHandle<Outcomes>,
 }
 
-struct Failed {
+struct FailedCopy {
     since: Timestamp,
     told: Explanation,
     /// The last one that could be made.
-    older: Option<Accepted>,
+    older: Option<AcceptedSource>,
     /// Room on the disk makes no room for it.
     is_too_large: bool,
 }
 
-impl Lists {
+impl ListCopies {
     /// The copies of this state directory.
     pub fn of(state: &Path) -> Self {
         let copies = Copies::of(state);
@@ -98,14 +98,14 @@ impl Lists {
     }
 
     /// Has copies of these written, and all others removed.
-    pub fn keep(&mut self, lists: Vec<ToKeep>) {
+    pub fn keep(&mut self, lists: Vec<ListToKeep>) {
         self.keep_soon(lists);
         self.write_next();
     }
 
     /// The same once the owner has begun its work: whoever makes way for it has ended by then.
-    pub fn keep_soon(&mut self, lists: Vec<ToKeep>) {
-        self.next.push_back(Aim::Keep(lists));
+    pub fn keep_soon(&mut self, lists: Vec<ListToKeep>) {
+        self.next.push_back(CopyPurpose::Keep(lists));
     }
 
     /// The clock was set: has all copies say anew when they were written.
@@ -116,38 +116,38 @@ impl Lists {
 
     /// The same once the owner has begun its work.
     pub fn renew_soon(&mut self) {
-        self.next.push_back(Aim::Renew);
+        self.next.push_back(CopyPurpose::Renew);
     }
 
     /// Has these copies say of which files they are.
-    pub fn know_files(&mut self, lists: Vec<Accepted>) {
+    pub fn know_files(&mut self, lists: Vec<AcceptedSource>) {
         if !lists.is_empty() {
-            self.next.push_back(Aim::KnowFiles(lists));
+            self.next.push_back(CopyPurpose::KnowFiles(lists));
             self.write_next();
         }
     }
 
     /// Has copies of these written beside the last good ones. Tells what is to be kept once they have stood their trial.
-    pub fn try_out(&mut self, lists: Vec<ToKeep>) -> Vec<ToKeep> {
+    pub fn try_out(&mut self, lists: Vec<ListToKeep>) -> Vec<ListToKeep> {
         let tried = self.try_out_soon(lists);
         self.write_next();
         tried
     }
 
     /// The same once the owner has begun its work.
-    pub fn try_out_soon(&mut self, lists: Vec<ToKeep>) -> Vec<ToKeep> {
+    pub fn try_out_soon(&mut self, lists: Vec<ListToKeep>) -> Vec<ListToKeep> {
         let tried = lists.iter().map(|list| {
             let is_tried = list.is_made_anew(&self.copies) || self.copies.is_tried(&list.accepted);
-            ToKeep {
+            ListToKeep {
                 id: list.id,
                 accepted: list.accepted.clone(),
                 before: list.before.clone(),
-                bytes: is_tried.then_some(Bytes::Tried),
+                bytes: is_tried.then_some(CopySource::Tried),
                 times: None,
             }
         });
         let tried = tried.collect();
-        self.next.push_back(Aim::TryOut(lists));
+        self.next.push_back(CopyPurpose::TryOut(lists));
         tried
     }
 
@@ -209,7 +209,7 @@ impl Lists {
         failed.map(|(id, _)| lists.get(*id).name.clone()).collect()
     }
 
-    fn fail(&mut self, id: ListId, name: &str, error: &CopyError, older: Option<Accepted>) {
+    fn fail(&mut self, id: ListId, name: &str, error: &CopyError, older: Option<AcceptedSource>) {
         let message = format!("there is no copy of list \"{name}\": {error}");
         let remedy = match error {
             CopyError::Full { .. } => {
@@ -226,7 +226,7 @@ impl Lists {
         if !self.failed.contains_key(&id) {
             error!("{told}");
         }
-        let failed = self.failed.entry(id).or_insert_with(|| Failed {
+        let failed = self.failed.entry(id).or_insert_with(|| FailedCopy {
             since: clock::now(),
             told: told.clone(),
             older: None,
@@ -248,7 +248,7 @@ impl Lists {
     }
 
     /// Of this, is there a copy?
-    pub fn has_copy(&self, accepted: &Accepted) -> bool {
+    pub fn has_copy(&self, accepted: &AcceptedSource) -> bool {
         self.copies.has(accepted)
     }
 
@@ -272,7 +272,7 @@ impl Lists {
 
     /// Lists in force whose copies are gone, and their files are not read anew: nothing is left of them for the next start.
     pub fn gone(&self, blocklist: &Blocklist) -> Vec<Explanation> {
-        let is_gone = |id: &ListId, list: &List| {
+        let is_gone = |id: &ListId, list: &ListInfo| {
             let accepted = list.reading.as_ref().and_then(|reading| reading.accepted.as_ref());
             !self.failed.contains_key(id) && accepted.is_some_and(|accepted| !self.has_copy(accepted))
         };
@@ -304,10 +304,10 @@ impl Lists {
         }
         match self.next.pop_front() {
             None => {}
-            Some(Aim::Keep(lists)) => self.write(lists, Copies::keep),
-            Some(Aim::TryOut(lists)) => self.write(lists, Copies::try_out),
-            Some(Aim::KnowFiles(lists)) => self.begin(Vec::new(), |copies| {
-                for (Accepted { name, .. }, error) in copies.know_files(lists) {
+            Some(CopyPurpose::Keep(lists)) => self.write(lists, Copies::keep),
+            Some(CopyPurpose::TryOut(lists)) => self.write(lists, Copies::try_out),
+            Some(CopyPurpose::KnowFiles(lists)) => self.begin(Vec::new(), |copies| {
+                for (AcceptedSource { name, .. }, error) in copies.know_files(lists) {
                     warn!(
                         "cannot store which file the copy of list \"{name}\" belongs to: {error}; a start that restores it reports that the \
                          file may be another one"
@@ -315,8 +315,8 @@ impl Lists {
                 }
                 Vec::new()
             }),
-            Some(Aim::Renew) => self.begin(Vec::new(), |copies| {
-                for (Accepted { name, .. }, error) in copies.renew() {
+            Some(CopyPurpose::Renew) => self.begin(Vec::new(), |copies| {
+                for (AcceptedSource { name, .. }, error) in copies.renew() {
                     error!(
                         "cannot store in the copy of list \"{name}\" that the clock was set: {error}; after a reboot its `ttl` may \
                          end too early or too late"
@@ -327,23 +327,23 @@ impl Lists {
         }
     }
 
-    fn write(&mut self, lists: Vec<ToKeep>, make: Make) {
+    fn write(&mut self, lists: Vec<ListToKeep>, make: Make) {
         // Of those that are as an older copy says again there is one. What could not be written has no stamp.
-        let is_without = |list: &ToKeep| {
+        let is_without = |list: &ListToKeep| {
             let is_written = list.bytes.is_some() || list.times.is_some();
             is_written || list.accepted.stamp.is_none() || !self.copies.says(&list.accepted)
         };
         self.failed.retain(|id, _| lists.iter().any(|list| list.id == *id && is_without(list)));
-        let mut kept: Vec<Accepted> =
+        let mut kept: Vec<AcceptedSource> =
             self.failed.values().filter_map(|failed| failed.older.clone()).collect();
         let (mut wanted, mut ids) = (Vec::new(), Vec::new());
         for list in lists {
             let is_made = list.is_made_anew(&self.copies);
-            let ToKeep { id, accepted, before, bytes, times } = list;
-            match bytes.or_else(|| is_made.then(|| Bytes::before(accepted.clone()))) {
+            let ListToKeep { id, accepted, before, bytes, times } = list;
+            match bytes.or_else(|| is_made.then(|| CopySource::before(accepted.clone()))) {
                 Some(bytes) => {
                     ids.push((id, before.clone()));
-                    wanted.push(copies::ToKeep { accepted, bytes, times, before });
+                    wanted.push(copies::CopyToKeep { accepted, bytes, times, before });
                 }
                 None => kept.push(accepted),
             }
@@ -353,17 +353,17 @@ impl Lists {
 
     fn begin(
         &mut self,
-        lists: Vec<(ListId, Option<Accepted>)>,
+        lists: Vec<(ListId, Option<AcceptedSource>)>,
         work: impl FnOnce(&Copies) -> Outcomes + Send + 'static,
     ) {
         let copies = self.copies.clone();
         let task = tokio::task::spawn_blocking(move || work(&copies));
-        self.writing = Some(Writing { lists, task });
+        self.writing = Some(RunningWrite { lists, task });
     }
 }
 
 /// What is to be told of a list of which there is no copy as it is in force.
-pub fn has_no_copy(list: &List) -> Explanation {
+pub fn has_no_copy(list: &ListInfo) -> Explanation {
     Explanation::new(
         format!("there is no copy of list \"{}\"", list.called()),
         "restore its file\nto make a copy: filterd reload",

@@ -17,7 +17,7 @@ use crate::cli::{Log, LogFormat};
 use crate::command::render::console::laid_out;
 use crate::control::Watching;
 use crate::text::{Explain, printable};
-use format::{Format, Lines};
+use format::{LineFormat, LogLines};
 use sink::Sink;
 
 /// The environment variable that sets the level.
@@ -27,14 +27,14 @@ const LEVEL: &str = "FILTERD_LOG";
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// The log, for the final message and for clients that watch.
-pub struct Told {
+pub struct LogOutput {
     watching: Watching,
     sink: Arc<Sink>,
-    format: Format,
+    format: LineFormat,
 }
 
 /// Starts logging at the configured level, and warns about an invalid level.
-pub fn start(log: Log) -> Told {
+pub fn start(log: Log) -> LogOutput {
     let (told, wrong) = begin(log);
     if let Some(said) = wrong {
         tracing::warn!("{LEVEL} cannot be {}: it is one of {}", printable::word(&said), LEVELS.join(", "));
@@ -48,21 +48,21 @@ pub fn start_beside(log: Log) {
 }
 
 /// Starts logging, and returns the level that was given if it is invalid.
-fn begin(log: Log) -> (Told, Option<String>) {
+fn begin(log: Log) -> (LogOutput, Option<String>) {
     let sink = Arc::new(Sink::of_standard_error());
     let format = match log.format {
-        LogFormat::Json => Format::Json { priorities: sink.is_journal() },
-        LogFormat::Text if sink.is_journal() => Format::Journal,
-        LogFormat::Text => Format::Text { colours: colours() },
+        LogFormat::Json => LineFormat::Json { priorities: sink.is_journal() },
+        LogFormat::Text if sink.is_journal() => LineFormat::Journal,
+        LogFormat::Text => LineFormat::Text { colours: colours() },
     };
     let said = env::var(LEVEL).ok().filter(|said| !said.is_empty() && !log.quiet);
     let level = said.as_deref().and_then(level);
     let watching = Watching::default();
-    let lines = Lines { format, sink: sink.clone(), watching: watching.clone() };
+    let lines = LogLines { format, sink: sink.clone(), watching: watching.clone() };
     let writer = sink.clone();
     tracing_subscriber::fmt()
         .with_env_filter(level.unwrap_or_else(|| EnvFilter::new(if log.quiet { "warn" } else { "info" })))
-        .with_writer(move || sink::Writer(writer.clone()))
+        .with_writer(move || sink::LogWriter(writer.clone()))
         // The library would print its own errors on standard error, with a macro that panics if that cannot
         // be written.
         .log_internal_errors(false)
@@ -70,7 +70,7 @@ fn begin(log: Log) -> (Told, Option<String>) {
         .event_format(lines)
         .init();
     std::panic::set_hook(Box::new(|panic| error!("{}", fault(panic))));
-    (Told { watching, sink, format }, said.filter(|said| self::level(said).is_none()))
+    (LogOutput { watching, sink, format }, said.filter(|said| self::level(said).is_none()))
 }
 
 /// The message of a panic on one line, because it goes to the log.
@@ -82,7 +82,7 @@ fn fault(panic: &PanicHookInfo<'_>) -> String {
     format!("this is a fault in filterd itself, please report it: {}{place}", printable::on_one_line(what))
 }
 
-impl Told {
+impl LogOutput {
     /// The clients that watch this log.
     pub fn watching(&self) -> Watching {
         self.watching.clone()
@@ -90,7 +90,7 @@ impl Told {
 
     /// Logs why filterd ends. On a terminal the error is laid out, in a log it is on one line.
     pub fn end(&self, error: &DaemonError) {
-        if matches!(self.format, Format::Text { .. }) && stderr().is_terminal() {
+        if matches!(self.format, LineFormat::Text { .. }) && stderr().is_terminal() {
             self.sink.put(format!("{}\n", laid_out(&error.explain())).as_bytes());
         } else {
             error!("{}", error.brief());
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_is_one_of_six_words_or_names_a_part() {
+    fn log_level_is_a_word_or_module() {
         for said in ["off", "error", "WARN", "info", "debug", "trace", "info,redb=off", "filterd=debug"] {
             assert!(level(said).is_some(), "{said}");
         }

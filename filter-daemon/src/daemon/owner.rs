@@ -15,27 +15,27 @@ use super::commit::Protection;
 use super::configuration::Configuration;
 use super::counting::Counting;
 use super::databases::Databases;
-use super::diff::Diff;
+use super::diff::Comparison;
 use super::expiry::Expiry;
-use super::feeds::{Feeds, Means};
-use super::flows::Flows;
+use super::feeds::{Feeds, FetchTools};
+use super::flows::OwnFlows;
 use super::guard::Guard;
 use super::interfaces::Interfaces;
-use super::lists::Lists;
-use super::pages::{Pages, Parts, Slot};
-use super::pause::Pause;
+use super::lists::ListCopies;
+use super::pages::{OwnerParts, Pages, Slot};
+use super::pause::PauseState;
 use super::persistence::Persistence;
 use super::pinned::Pinned;
 use super::privilege::Privileges;
 use super::reading::Readings;
 use super::refresh::Refreshing;
-use super::reload::Reload;
+use super::reload::RunningReload;
 use super::sampling::Sampling;
 use super::sleep::Sleep;
 use super::tampered::Tampered;
 use super::time::Time;
 use super::traffic::Traffic;
-use super::turns::{Minded, Turns};
+use super::turns::{LastCheck, Turns};
 use crate::blocklist::Timestamp;
 use crate::cli::Run;
 use crate::clock;
@@ -46,7 +46,7 @@ use crate::control::{ReplyTo, Watching};
 use crate::http::Http;
 use crate::notify::Notify;
 pub use prepared::Prepared;
-pub use work::{Ended, Signals};
+pub use work::{LoopEnd, Signals};
 
 /// All state of the daemon that changes.
 pub struct Owner {
@@ -59,20 +59,20 @@ pub struct Owner {
     pub(super) capacity: Capacity,
     pub(super) persistence: Persistence,
     pub(super) interfaces: Interfaces,
-    pub(super) flows: Flows,
+    pub(super) flows: OwnFlows,
     pub(super) pinned: Pinned,
     pub(super) tampered: Tampered,
     pub(super) time: Time,
     pub(super) sleep: Sleep,
-    pub(super) pause: Pause,
+    pub(super) pause: PauseState,
     pub(super) counting: Counting,
     pub(super) traffic: Traffic,
     pub(super) sampling: Sampling,
     pub(super) pages: Pages,
-    pub(super) reload: Slot<Reload>,
-    pub(super) diff: Slot<Diff>,
+    pub(super) reload: Slot<RunningReload>,
+    pub(super) diff: Slot<Comparison>,
     pub(super) readings: Readings,
-    pub(super) lists: Lists,
+    pub(super) lists: ListCopies,
     pub(super) guard: Guard,
     pub(super) feeds: Feeds,
     pub(super) http: Http,
@@ -91,13 +91,13 @@ pub struct Owner {
     pub notify: Notify,
     alarm: Alarm,
     turns: Turns,
-    minded: Minded,
+    minded: LastCheck,
     expiry: Expiry,
 }
 
 impl Owner {
     /// Makes the owner from the prepared state.
-    pub fn of(run: &Run, prepared: Prepared, persistence: Persistence, means: Means) -> Self {
+    pub fn of(run: &Run, prepared: Prepared, persistence: Persistence, means: FetchTools) -> Self {
         let Prepared { config, protection, configuration, readings, lists, alarm, guard, mut feeds } =
             prepared;
         feeds.go_by(means);
@@ -114,12 +114,12 @@ impl Owner {
             capacity: Capacity::begin(),
             persistence,
             interfaces: Interfaces::new(),
-            flows: Flows::default(),
+            flows: OwnFlows::default(),
             pinned: Pinned::default(),
             tampered: Tampered::default(),
             time,
             sleep,
-            pause: Pause::none(&run.state_dir),
+            pause: PauseState::none(&run.state_dir),
             counting: Counting::default(),
             traffic: Traffic::default(),
             sampling: Sampling::of(Watching::default()),
@@ -140,25 +140,25 @@ impl Owner {
             notify: Notify::default(),
             alarm,
             turns: Turns::default(),
-            minded: Minded(clock::instant()),
+            minded: LastCheck(clock::instant()),
             expiry: Expiry::default(),
         }
     }
 
     /// Sets the clients to which samples of drops are reported.
-    pub fn is_watched(&mut self, watching: Watching) {
+    pub fn set_watching(&mut self, watching: Watching) {
         self.sampling = Sampling::of(watching);
     }
 
     /// Starts serving HTTP if the configuration says so.
-    pub fn is_seen(&mut self) {
+    pub fn show_metrics(&mut self) {
         self.http.follow(&self.config.metrics);
         self.sampling.tell(self.config.metrics.sources_told(), &mut self.protection);
     }
 
     /// The state that a page of work may need.
-    pub(super) fn parts(&mut self) -> Parts<'_> {
-        Parts {
+    pub(super) fn parts(&mut self) -> OwnerParts<'_> {
+        OwnerParts {
             protection: &mut self.protection,
             capacity: &mut self.capacity,
             persistence: &mut self.persistence,

@@ -11,7 +11,7 @@ use super::persistence::Persistence;
 const POLL: Duration = Duration::from_millis(100);
 
 /// The parts of the owner that a page may need.
-pub struct Parts<'a> {
+pub struct OwnerParts<'a> {
     pub protection: &'a mut Protection,
     pub capacity: &'a mut Capacity,
     pub persistence: &'a mut Persistence,
@@ -31,7 +31,7 @@ pub enum Turn {
 /// Work that takes several turns.
 pub trait Work: Send {
     /// Does the next page.
-    fn turn(&mut self, parts: &mut Parts<'_>) -> Turn;
+    fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn;
 }
 
 /// All requests under way, which take turns.
@@ -69,7 +69,7 @@ impl Pages {
     }
 
     /// Does a page of the first work, and puts it at the end of the queue.
-    pub fn turn(&mut self, parts: &mut Parts<'_>) {
+    pub fn turn(&mut self, parts: &mut OwnerParts<'_>) {
         let Some(mut work) = self.works.pop_front() else { return };
         let turn = work.turn(parts);
         self.waiting = if turn == Turn::Wait { self.waiting + 1 } else { 0 };
@@ -115,7 +115,7 @@ impl<W: Work> Slot<W> {
     }
 
     /// Does a page if one is due. Returns work that is complete.
-    pub fn turn(&mut self, parts: &mut Parts<'_>) -> Option<W> {
+    pub fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Option<W> {
         let work = self.work.as_mut().filter(|_| !self.waits)?;
         match work.turn(parts) {
             Turn::More => None,

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tracing::warn;
 
-use super::commit::NotDone;
+use super::commit::CommitError;
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::wire::status::Paused;
@@ -27,13 +27,13 @@ const FILE: &str = "pause";
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Whether protection is paused.
-pub struct Pause {
+pub struct PauseState {
     note: PathBuf,
-    now: Option<Now>,
+    now: Option<CurrentPause>,
 }
 
 /// The pause that was begun last.
-struct Now {
+struct CurrentPause {
     since: Timestamp,
     until: Timestamp,
     by: String,
@@ -42,7 +42,7 @@ struct Now {
     retry: Option<Instant>,
 }
 
-impl Pause {
+impl PauseState {
     /// No pause, for a filterd with this state directory.
     pub fn none(state: &Path) -> Self {
         Self { note: state.join(FILE), now: None }
@@ -64,7 +64,7 @@ impl Pause {
 
     /// Begins or changes a pause. Returns the end of the one before, if it was on.
     pub fn begin(&mut self, since: Timestamp, until: Timestamp, by: String) -> Option<Timestamp> {
-        let before = self.now.take().filter(Now::is_on);
+        let before = self.now.take().filter(CurrentPause::is_on);
         let since = before.as_ref().map_or(since, |before| before.since);
         if let Err(error) = write(&self.note, until, &by) {
             warn!(
@@ -72,7 +72,7 @@ impl Pause {
                 printable::path(&self.note)
             );
         }
-        self.now = Some(Now { since, until, by, retry: None });
+        self.now = Some(CurrentPause { since, until, by, retry: None });
         before.map(|before| before.until)
     }
 
@@ -85,13 +85,13 @@ impl Pause {
 
     /// The part of `status` about the pause.
     pub fn status(&self) -> Option<Paused> {
-        let Now { since, until, by, .. } = self.current()?;
+        let CurrentPause { since, until, by, .. } = self.current()?;
         Some(Paused { since: clock::on_the_wall(*since), until: clock::on_the_wall(*until), by: by.clone() })
     }
 
     /// While protection is paused, this is the first fault to show.
     pub fn fault(&self) -> Option<Fault> {
-        let Now { since, until, by, .. } = self.current()?;
+        let CurrentPause { since, until, by, .. } = self.current()?;
         let message = format!(
             "protection is paused until {}, by {}: packets from listed sources are only counted",
             date::utc(clock::on_the_wall(*until)),
@@ -116,7 +116,7 @@ impl Pause {
 
     /// Records that the kernel refused a judge without the pause, although its time is over. The present
     /// judge drops listed packets nevertheless.
-    pub fn is_refused(&mut self, error: &NotDone) {
+    pub fn note_refusal(&mut self, error: &CommitError) {
         warn!("the pause is over, but each drop still reads the clock: {}", error.explain());
         if let Some(now) = &mut self.now {
             now.retry = Some(clock::instant() + RETRY);
@@ -124,12 +124,12 @@ impl Pause {
     }
 
     /// The pause, unless its time is over. It may not have been ended yet.
-    fn current(&self) -> Option<&Now> {
+    fn current(&self) -> Option<&CurrentPause> {
         self.now.as_ref().filter(|now| now.is_on())
     }
 }
 
-impl Now {
+impl CurrentPause {
     fn is_on(&self) -> bool {
         !clock::until(self.until).is_zero()
     }
@@ -156,9 +156,9 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_told_until_it_ends_and_another_one_takes_its_place() {
+    fn pause_is_shown_until_its_end_or_replacement() {
         let place = tempfile::tempdir().unwrap();
-        let mut pause = Pause::none(place.path());
+        let mut pause = PauseState::none(place.path());
         assert_eq!((pause.until(), pause.until_due(), pause.fault(), pause.end()), (None, None, None, None));
         let [soon, later] = [60, 120].map(|seconds| clock::after(Duration::from_secs(seconds)));
         assert_eq!(pause.begin(at(7), soon, "alice".into()), None);
@@ -178,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_that_is_over_is_none_whether_or_not_anybody_has_ended_it() {
+    fn expired_pause_counts_as_none() {
         let place = tempfile::tempdir().unwrap();
-        let mut pause = Pause::none(place.path());
+        let mut pause = PauseState::none(place.path());
         pause.begin(at(7), at(20), "bob".into());
         assert_eq!((pause.until(), pause.status(), pause.fault()), (None, None, None));
         assert_eq!(pause.until_due(), Some(Duration::ZERO), "the judge that asks no time is due");
@@ -191,11 +191,11 @@ mod tests {
     #[test]
     fn the_next_start_knows_of_it_once() {
         let place = tempfile::tempdir().unwrap();
-        Pause::none(place.path()).begin(at(7), clock::after(Duration::from_secs(60)), "al\nice".into());
+        PauseState::none(place.path()).begin(at(7), clock::after(Duration::from_secs(60)), "al\nice".into());
         let text = fs::read_to_string(place.path().join(FILE)).unwrap();
         let (until, by) = parted(&text).unwrap();
         assert!(until > clock::now() && !by.contains('\n'), "{text}");
-        Pause::none(place.path()).has_begun();
+        PauseState::none(place.path()).has_begun();
         assert!(!place.path().join(FILE).exists());
         assert_eq!((parted("soon by me"), parted("7"), parted("")), (None, None, None));
     }

@@ -7,13 +7,13 @@ use nix::unistd::geteuid;
 
 use crate::cli::Run;
 use crate::config;
-use crate::fetch::{Fetcher, Permit, Reader};
+use crate::fetch::{Fetcher, Permit, PermitReader};
 
 /// Without a configuration there are no feeds.
 const NO_CONFIGURATION: &str = "/dev/null";
 
 /// A reader that reads this file each time.
-pub fn read_from(configuration: PathBuf) -> Reader {
+pub fn read_from(configuration: PathBuf) -> PermitReader {
     Box::new(move || {
         let config = config::load(&configuration).ok()?;
         let feeds = config.lists.into_iter().filter_map(|list| list.feed);

@@ -12,13 +12,13 @@ use tracing::warn;
 
 use crate::blocklist::{Blocklist, Bookmark, Record, Timestamp};
 use crate::clock;
-use crate::control::Handle;
+use crate::control::ServerHandle;
 use crate::control::wire::{About, Fault};
-use crate::journal::{Done, Journal, Lost, NotWritten};
+use crate::journal::{Done, Journal, JournalLoss, NotWritten};
 use crate::state_directory::IF_REPLACED;
 use crate::text::Explanation;
 use losses::Losses;
-pub use restore::{Before, restore};
+pub use restore::{EarlierRun, restore};
 
 /// Targets written between two requests, which takes a few milliseconds.
 const PAGE: usize = 8192;
@@ -32,7 +32,7 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The remedy for a journal that exists but cannot be opened.
 pub const MEND_AND_START: &str = "fix that, then restart filterd; to keep live entries, run `filterd export > FILE` before and `filterd import FILE` after it";
 
-type Written = Result<(), NotWritten>;
+type WriteResult = Result<(), NotWritten>;
 
 /// The part of the owner's state that concerns the journal.
 pub struct Persistence {
@@ -53,11 +53,11 @@ pub struct Persistence {
 /// A rewrite: all wanted entries are appended to the journal, then the rows before them are removed.
 struct Compaction {
     /// Receives the result when the last page is on disk.
-    written: oneshot::Receiver<Written>,
-    stage: Stage,
+    written: oneshot::Receiver<WriteResult>,
+    stage: CompactionStage,
 }
 
-enum Stage {
+enum CompactionStage {
     /// Pages follow from this bookmark, if any.
     Pages(Option<Bookmark>),
     /// The earlier rows are being removed.
@@ -66,7 +66,7 @@ enum Stage {
 
 /// The combined result of several writes, which is reported with the last one.
 #[derive(Clone, Default)]
-pub struct Outcome {
+pub struct WriteOutcome {
     is_expected: bool,
     failed: Arc<Mutex<Option<NotWritten>>>,
 }
@@ -96,7 +96,7 @@ impl Persistence {
     }
 
     /// Writes a part of a larger change, and adds the result to `outcome`.
-    pub fn write_part(&mut self, records: Vec<Record>, outcome: &mut Outcome) {
+    pub fn write_part(&mut self, records: Vec<Record>, outcome: &mut WriteOutcome) {
         if !records.is_empty() {
             outcome.is_expected = true;
             let outcome = outcome.clone();
@@ -105,9 +105,9 @@ impl Persistence {
     }
 
     /// Sets a place beside the socket. It records that changes are not on disk if the state directory cannot.
-    pub fn is_noted_beside(&mut self, socket: Handle) {
+    pub fn note_beside_socket(&mut self, socket: ServerHandle) {
         let note = move |since: Option<Timestamp>| socket.note_unsaved(since.map(Timestamp::secs));
-        self.journal.has_beside(Box::new(note));
+        self.journal.set_second_place(Box::new(note));
     }
 
     /// Writes the present wall-clock time, for a reader of the journal in another boot.
@@ -129,7 +129,7 @@ impl Persistence {
             self.checked = instant;
             self.journal.check();
             if self.losses.note_again() {
-                self.journal.has_noted();
+                self.journal.forget_earlier_loss();
             }
         }
         let is_due = self.journal.is_long(live_entries(blocklist))
@@ -141,7 +141,7 @@ impl Persistence {
     }
 
     /// Waits until a step of the rewrite is on disk, or forever if none is under way.
-    pub async fn compacted(&mut self) -> Result<Written, oneshot::error::RecvError> {
+    pub async fn compacted(&mut self) -> Result<WriteResult, oneshot::error::RecvError> {
         match &mut self.compaction {
             Some(compaction) => (&mut compaction.written).await,
             None => std::future::pending().await,
@@ -153,15 +153,15 @@ impl Persistence {
         &mut self,
         blocklist: &Blocklist,
         now: Timestamp,
-        written: Result<Written, oneshot::error::RecvError>,
+        written: Result<WriteResult, oneshot::error::RecvError>,
     ) {
         let Some(Compaction { stage, .. }) = self.compaction.take() else { return };
         match (written, stage) {
-            (Ok(Ok(())), Stage::Pages(Some(from))) => self.write_page(blocklist, from),
-            (Ok(Ok(())), Stage::Pages(None)) => {
-                self.order(Stage::Trimming, |journal, done| journal.trim(now, done))
+            (Ok(Ok(())), CompactionStage::Pages(Some(from))) => self.write_page(blocklist, from),
+            (Ok(Ok(())), CompactionStage::Pages(None)) => {
+                self.order(CompactionStage::Trimming, |journal, done| journal.trim(now, done))
             }
-            (Ok(Ok(())), Stage::Trimming) => {}
+            (Ok(Ok(())), CompactionStage::Trimming) => {}
             (Ok(Err(_)) | Err(_), _) => self.retry = clock::instant() + RETRY,
         }
     }
@@ -183,7 +183,7 @@ impl Persistence {
             Some(not_durable(*since, &why, MEND_AND_START))
         };
         let lost = || {
-            let Lost { since, why, .. } = self.journal.lost()?;
+            let JournalLoss { since, why, .. } = self.journal.lost()?;
             let remedy = format!(
                 "free some space there, or make it writable again: filterd retries every second and then writes everything that is missing; {IF_REPLACED} (`filterd list` shows what would be lost)"
             );
@@ -202,7 +202,7 @@ impl Persistence {
         let was_noted = self.losses.are_noted();
         self.losses.acknowledge(is_meant)?;
         if !was_noted && self.losses.are_noted() {
-            self.journal.has_noted();
+            self.journal.forget_earlier_loss();
         }
         Ok(())
     }
@@ -274,10 +274,10 @@ impl Persistence {
     fn write_page(&mut self, blocklist: &Blocklist, from: Bookmark) {
         let is_live = |list| blocklist.lists().get(list).origin.is_live();
         let (records, next) = blocklist.as_records(from, PAGE, is_live);
-        self.order(Stage::Pages(next), |journal, done| journal.write(records, done));
+        self.order(CompactionStage::Pages(next), |journal, done| journal.write(records, done));
     }
 
-    fn order(&mut self, stage: Stage, order: impl FnOnce(&mut Journal, Done)) {
+    fn order(&mut self, stage: CompactionStage, order: impl FnOnce(&mut Journal, Done)) {
         let (told, written) = oneshot::channel();
         // The receiver is gone if the daemon stops meanwhile.
         order(&mut self.journal, Box::new(move |result| _ = told.send(result)));
@@ -295,21 +295,21 @@ fn not_durable(since: Timestamp, why: &str, remedy: &str) -> Fault {
     }
 }
 
-impl Outcome {
+impl WriteOutcome {
     /// Whether a write was begun.
     pub fn is_expected(&self) -> bool {
         self.is_expected
     }
 
     /// Adds the result of one more write.
-    pub fn note(&self, written: Written) {
+    pub fn note(&self, written: WriteResult) {
         if let Err(failure) = written {
             *self.failed.lock().expect("noting a failure cannot panic") = Some(failure);
         }
     }
 
     /// The combined result of all writes.
-    pub fn get(&self) -> Written {
+    pub fn get(&self) -> WriteResult {
         self.failed.lock().expect("noting a failure cannot panic").clone().map_or(Ok(()), Err)
     }
 }

@@ -8,9 +8,9 @@ use tracing::{error, warn};
 use super::notices::notice;
 use crate::blocklist::Timestamp;
 use crate::clock;
-use crate::control::Handle;
+use crate::control::ServerHandle;
 use crate::control::wire::{About, Fault};
-use crate::kernel::{Filter, KernelError, Mended};
+use crate::kernel::{Filter, KernelError, Repairs};
 use crate::mount_namespace;
 use crate::net_namespace;
 use crate::text::{Explain, Explanation};
@@ -28,21 +28,21 @@ pub struct Pinned {
     /// When this filterd found that the filter of the one before was gone.
     were_gone: Option<Timestamp>,
     /// The file that tells the next filterd whether a filter is attached.
-    beside: Option<Handle>,
+    beside: Option<ServerHandle>,
     /// The value recorded there last.
     noted: Option<bool>,
 }
 
 impl Pinned {
     /// Sets the place to record whether the filter is attached.
-    pub fn are_noted_beside(&mut self, socket: Handle) {
+    pub fn note_beside_socket(&mut self, socket: ServerHandle) {
         self.beside = Some(socket);
     }
 
     /// Records it, if the recorded value differs.
     pub fn note_attached(&mut self, is_attached: bool) {
         let Some(beside) = self.beside.as_ref().filter(|_| self.noted != Some(is_attached)) else { return };
-        let attached = is_attached.then(|| Attached::here().to_string());
+        let attached = is_attached.then(|| AttachmentNote::here().to_string());
         if let Err(error) = beside.note_attached(attached.as_deref()) {
             warn!("cannot store beside the socket whether the filter is attached: {error}");
         }
@@ -75,7 +75,7 @@ impl Pinned {
     }
 
     /// Checks the pins. Returns the repairs, unless they failed.
-    pub fn look(&mut self, filter: &mut Filter) -> Option<Mended> {
+    pub fn look(&mut self, filter: &mut Filter) -> Option<Repairs> {
         let mended = filter.mend_pins();
         let put_right = mended.as_ref().ok().cloned();
         self.note(mended.map(drop), clock::now());
@@ -122,13 +122,13 @@ fn private() -> Explanation {
 }
 
 /// The boot and the network namespace in which the filter is attached. A reboot detaches it.
-pub struct Attached {
+pub struct AttachmentNote {
     boot: String,
     /// The network namespace, if known.
     namespace: Option<String>,
 }
 
-impl Attached {
+impl AttachmentNote {
     fn here() -> Self {
         Self { boot: this_boot(), namespace: net_namespace::ours() }
     }
@@ -155,7 +155,7 @@ fn this_boot() -> String {
     clock::moment().boot.to_string()
 }
 
-impl fmt::Display for Attached {
+impl fmt::Display for AttachmentNote {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { boot, namespace } = self;
         f.write_str(boot)?;
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn that_nothing_was_filtered_is_told_until_the_operator_has_looked() {
+    fn unfiltered_time_is_reported_until_acknowledged() {
         let mut pinned = Pinned::default();
         assert_eq!(pinned.gap(), None);
         pinned.were_gone(Timestamp::from_secs(7));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn pins_that_cannot_be_put_back_are_told_since_they_are_gone_until_they_are_back() {
+    fn missing_pins_are_reported_until_restored() {
         let mut pinned = Pinned::default();
         let at = |secs| Timestamp::from_secs(secs);
         let gone =

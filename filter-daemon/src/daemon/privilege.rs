@@ -20,7 +20,7 @@ use crate::cli::Run;
 use crate::clock;
 use crate::control::give_socket;
 use crate::control::wire::{About, Fault};
-use crate::seccomp::{self, Process};
+use crate::seccomp::{self, ProcessKind};
 use crate::state_directory::StateDirectory;
 use crate::text::Explanation;
 
@@ -156,7 +156,7 @@ fn confined(run: &Run) -> Confinement {
 
 /// An error is only a warning, because filterd also works without seccomp.
 fn is_restricted() -> bool {
-    seccomp::restrict(Process::Daemon)
+    seccomp::restrict(ProcessKind::Daemon)
         .inspect_err(|error| warn!("cannot be confined by seccomp: {error}"))
         .is_ok()
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
-use super::configuration::Source;
-use super::diff::{GuardedAddresses, Read as Compared, gather};
+use super::configuration::ConfigurationSource;
+use super::diff::{ComparisonInput as Compared, GuardedAddresses, gather};
 use super::error::DaemonError;
-use super::reload::{Known, Loaded, Sources};
+use super::reload::{KnownList, ListSources, Loaded};
 use crate::clock;
 use crate::config::Config;
 use crate::control::ReplyTo;
@@ -21,9 +21,9 @@ use crate::control::wire::{Failure, diff};
 /// Readings, and who waits for what comes of them.
 pub struct Readings {
     /// None while somebody reads.
-    sources: Option<Sources>,
-    now: Option<Reading>,
-    next: VecDeque<Asked>,
+    sources: Option<ListSources>,
+    now: Option<RunningRead>,
+    next: VecDeque<ReadRequest>,
     /// Lists that are to be read when nothing else is.
     stale: BTreeSet<Arc<str>>,
     /// Lists whose copies are to be made then, out of files that say what is in force.
@@ -31,7 +31,7 @@ pub struct Readings {
 }
 
 /// What is read for, and who waits for what comes of it.
-enum Asked {
+enum ReadRequest {
     /// To be made true, with what was said of it.
     Reload { request: Request, waiting: Vec<ReplyTo<Reply>> },
     /// What was before a trial is to be made true.
@@ -43,7 +43,7 @@ enum Asked {
 }
 
 /// What was read.
-pub enum Read {
+pub enum ReadResult {
     /// It is to be made true.
     Reload(Loaded),
     /// It is to be compared with what is.
@@ -51,21 +51,21 @@ pub enum Read {
 }
 
 /// What the thread that reads is to read.
-enum What {
+enum ReadTask {
     File(Accept),
     Before,
     Difference,
 }
 
-struct Reading {
+struct RunningRead {
     began: Instant,
-    loading: Option<JoinHandle<(Result<Read, DaemonError>, Sources)>>,
-    asked: Asked,
+    loading: Option<JoinHandle<(Result<ReadResult, DaemonError>, ListSources)>>,
+    asked: ReadRequest,
 }
 
 impl Readings {
     /// Readings with what was learned by earlier ones.
-    pub fn of(sources: Sources) -> Self {
+    pub fn of(sources: ListSources) -> Self {
         let (stale, uncopied) = (BTreeSet::new(), BTreeSet::new());
         Self { sources: Some(sources), now: None, next: VecDeque::new(), stale, uncopied }
     }
@@ -74,16 +74,16 @@ impl Readings {
     /// is nothing to others.
     pub fn ask(&mut self, request: Request, answer: Option<ReplyTo<Reply>>) {
         match self.next.back_mut() {
-            Some(Asked::Reload { request: last, waiting }) if is_plain(&request) && is_plain(last) => {
+            Some(ReadRequest::Reload { request: last, waiting }) if is_plain(&request) && is_plain(last) => {
                 waiting.extend(answer);
             }
-            _ => self.next.push_back(Asked::Reload { request, waiting: answer.into_iter().collect() }),
+            _ => self.next.push_back(ReadRequest::Reload { request, waiting: answer.into_iter().collect() }),
         }
     }
 
     /// Notes that it is to be read, and compared with what is then.
     pub fn ask_diff(&mut self, answer: ReplyTo<diff::Reply>) {
-        self.next.push_back(Asked::Diff(answer));
+        self.next.push_back(ReadRequest::Diff(answer));
     }
 
     /// Notes that these lists of the configuration in force are to be read. Reloads come first: they read them, too.
@@ -105,8 +105,8 @@ impl Readings {
     /// The lists that are read for a refresh, if one is under way.
     pub fn refreshed(&self) -> Option<&BTreeSet<Arc<str>>> {
         match &self.now.as_ref()?.asked {
-            Asked::Refresh(lists) => Some(lists),
-            Asked::Reload { .. } | Asked::Rollback | Asked::Diff(_) => None,
+            ReadRequest::Refresh(lists) => Some(lists),
+            ReadRequest::Reload { .. } | ReadRequest::Rollback | ReadRequest::Diff(_) => None,
         }
     }
 
@@ -117,28 +117,27 @@ impl Readings {
     }
 
     /// Begins to read them.
-    pub fn begin_refresh(&mut self, config: &Config, known: Vec<Known>) {
+    pub fn begin_refresh(&mut self, config: &Config, known: Vec<KnownList>) {
         let (lists, config) = (std::mem::take(&mut self.stale), config.clone());
         let uncopied = std::mem::take(&mut self.uncopied);
-        self.read_for(Asked::Refresh(lists.clone()), move |sources| {
-            Ok(Read::Reload(Loaded::refresh(config, &known, &lists, &uncopied, sources)))
+        self.read_for(ReadRequest::Refresh(lists.clone()), move |sources| {
+            Ok(ReadResult::Reload(Loaded::refresh(config, &known, &lists, &uncopied, sources)))
         });
     }
 
     /// Notes that what was before a trial is to be read, before anything else is.
     pub fn ask_rollback(&mut self) {
-        self.next.push_front(Asked::Rollback);
+        self.next.push_front(ReadRequest::Rollback);
     }
 
     /// Is a reload next that is to be on trial?
     pub fn is_trial_next(&self) -> bool {
-        matches!(self.next.front(), Some(Asked::Reload { request, .. }) if request.confirm.is_some())
+        matches!(self.next.front(), Some(ReadRequest::Reload { request, .. }) if request.confirm.is_some())
     }
 
     /// Is a reload asked for that is to be on trial, or under way?
     pub fn is_trial_asked(&self) -> bool {
-        let is_trial =
-            |asked: &Asked| matches!(asked, Asked::Reload { request, .. } if request.confirm.is_some());
+        let is_trial = |asked: &ReadRequest| matches!(asked, ReadRequest::Reload { request, .. } if request.confirm.is_some());
         self.now.as_ref().is_some_and(|now| is_trial(&now.asked)) || self.next.iter().any(is_trial)
     }
 
@@ -146,7 +145,7 @@ impl Readings {
     pub fn refuse(&mut self, why: &Failure) -> bool {
         let mut is_silent = false;
         self.next.retain_mut(|asked| {
-            let Asked::Reload { waiting, .. } = asked else { return true };
+            let ReadRequest::Reload { waiting, .. } = asked else { return true };
             is_silent |= waiting.is_empty();
             waiting.drain(..).for_each(|answer| _ = answer.send(Err(why.clone())));
             false
@@ -156,13 +155,13 @@ impl Readings {
 
     /// The reload that is read for, if it is to be on trial: for how long, and by whom.
     pub fn trial(&self) -> Option<(Duration, &str)> {
-        let Asked::Reload { request, .. } = &self.now.as_ref()?.asked else { return None };
+        let ReadRequest::Reload { request, .. } = &self.now.as_ref()?.asked else { return None };
         Some((request.confirm?, &request.by))
     }
 
     /// Is what was before a trial read?
     pub fn is_rollback(&self) -> bool {
-        self.now.as_ref().is_some_and(|reading| matches!(reading.asked, Asked::Rollback))
+        self.now.as_ref().is_some_and(|reading| matches!(reading.asked, ReadRequest::Rollback))
     }
 
     /// Does nobody read, or wait for it?
@@ -176,25 +175,31 @@ impl Readings {
     }
 
     /// Begins to read for those who have waited longest. Are copies being written of what is `known`, so that none is missed?
-    pub fn begin(&mut self, source: Source, known: Vec<Known>, guarded: GuardedAddresses, is_writing: bool) {
+    pub fn begin(
+        &mut self,
+        source: ConfigurationSource,
+        known: Vec<KnownList>,
+        guarded: GuardedAddresses,
+        is_writing: bool,
+    ) {
         let Some(asked) = self.next.pop_front() else { return };
         let what = match &asked {
-            Asked::Reload { request, .. } => What::File(request.accept.clone()),
-            Asked::Rollback => What::Before,
-            Asked::Diff(_) => What::Difference,
-            Asked::Refresh(_) => unreachable!("nobody queues it: it is begun by itself"),
+            ReadRequest::Reload { request, .. } => ReadTask::File(request.accept.clone()),
+            ReadRequest::Rollback => ReadTask::Before,
+            ReadRequest::Diff(_) => ReadTask::Difference,
+            ReadRequest::Refresh(_) => unreachable!("nobody queues it: it is begun by itself"),
         };
         self.read_for(asked, move |sources| {
-            sources.writes = !matches!(what, What::Difference);
+            sources.writes = !matches!(what, ReadTask::Difference);
             match what {
-                What::File(accept) => {
+                ReadTask::File(accept) => {
                     let known = if is_writing { known } else { sources.missed(known) };
-                    source.load(&known, &accept, sources).map(Read::Reload)
+                    source.load(&known, &accept, sources).map(ReadResult::Reload)
                 }
-                What::Before => source.restore(&known, sources).map(Read::Reload),
-                What::Difference => {
+                ReadTask::Before => source.restore(&known, sources).map(ReadResult::Reload),
+                ReadTask::Difference => {
                     let loaded = source.load(&known, &Accept::default(), sources);
-                    loaded.map(|loaded| Read::Diff(gather(loaded, guarded)))
+                    loaded.map(|loaded| ReadResult::Diff(gather(loaded, guarded)))
                 }
             }
         });
@@ -202,19 +207,19 @@ impl Readings {
 
     fn read_for(
         &mut self,
-        asked: Asked,
-        read: impl FnOnce(&mut Sources) -> Result<Read, DaemonError> + Send + 'static,
+        asked: ReadRequest,
+        read: impl FnOnce(&mut ListSources) -> Result<ReadResult, DaemonError> + Send + 'static,
     ) {
         let mut sources = self.sources.take().expect("one reading at a time");
         let loading = tokio::task::spawn_blocking(move || {
             sources.writes = true;
             (read(&mut sources), sources)
         });
-        self.now = Some(Reading { began: clock::instant(), loading: Some(loading), asked });
+        self.now = Some(RunningRead { began: clock::instant(), loading: Some(loading), asked });
     }
 
     /// Waits until everything is read, or for ever if nobody reads.
-    pub async fn read(&mut self) -> Result<Read, DaemonError> {
+    pub async fn read(&mut self) -> Result<ReadResult, DaemonError> {
         let Some(loading) = self.now.as_mut().and_then(|reading| reading.loading.as_mut()) else {
             return std::future::pending().await;
         };
@@ -229,19 +234,21 @@ impl Readings {
     /// Does any client wait for what comes of it?
     pub fn is_waited_for(&self) -> bool {
         let asked = self.now.as_ref().map(|reading| &reading.asked);
-        matches!(asked, Some(Asked::Reload { waiting, .. }) if !waiting.is_empty())
+        matches!(asked, Some(ReadRequest::Reload { waiting, .. }) if !waiting.is_empty())
     }
 
     /// Is what is read only to be compared with what is?
     pub fn is_for_diff(&self) -> bool {
-        self.now.as_ref().is_some_and(|reading| matches!(reading.asked, Asked::Diff(_)))
+        self.now.as_ref().is_some_and(|reading| matches!(reading.asked, ReadRequest::Diff(_)))
     }
 
     /// What those accept who asked for it.
     pub fn accept(&self) -> Accept {
         match self.now.as_ref().map(|reading| &reading.asked) {
-            Some(Asked::Reload { request, .. }) => request.accept.clone(),
-            Some(Asked::Rollback | Asked::Diff(_) | Asked::Refresh(_)) | None => Accept::default(),
+            Some(ReadRequest::Reload { request, .. }) => request.accept.clone(),
+            Some(ReadRequest::Rollback | ReadRequest::Diff(_) | ReadRequest::Refresh(_)) | None => {
+                Accept::default()
+            }
         }
     }
 
@@ -252,7 +259,7 @@ impl Readings {
 
     /// What was read is in force, or refused: tells all who wait.
     pub fn end(&mut self, result: Result<Reply, Failure>) {
-        let Some(Asked::Reload { waiting, .. }) = self.now.take().map(|reading| reading.asked) else {
+        let Some(ReadRequest::Reload { waiting, .. }) = self.now.take().map(|reading| reading.asked) else {
             return;
         };
         // A client that has gone meanwhile is told nothing.
@@ -266,7 +273,7 @@ impl Readings {
 
     /// What was read was compared: tells who waits.
     pub fn end_diff(&mut self, result: Result<diff::Reply, Failure>) {
-        let Some(Asked::Diff(answer)) = self.now.take().map(|reading| reading.asked) else { return };
+        let Some(ReadRequest::Diff(answer)) = self.now.take().map(|reading| reading.asked) else { return };
         _ = answer.send(result);
     }
 }

@@ -8,25 +8,25 @@ use crate::control::ReplyTo;
 use crate::control::wire::Fault;
 use crate::control::wire::refresh::Reply;
 use crate::control::wire::reload::Reply as Reloaded;
-use crate::source::feeds::Key;
+use crate::source::feeds::FeedKey;
 
 /// Those who wait for lists to be fetched and read.
 #[derive(Default)]
 pub struct Refreshing {
     /// In the order in which they came.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<WaitingRefresh>,
     /// Why what was fetched is not in force, since when.
     pub refused: Option<Fault>,
 }
 
 /// One of them.
-pub struct Waiting {
+pub struct WaitingRefresh {
     /// What is to be read.
     pub lists: Vec<Arc<str>>,
     /// The feeds that are still to be fetched.
-    pub fetching: BTreeSet<Key>,
+    pub fetching: BTreeSet<FeedKey>,
     /// What was on the lists before.
-    pub before: Vec<Option<Contents>>,
+    pub before: Vec<Option<ContentsMark>>,
     /// What was changed of them so far.
     pub so_far: Reloaded,
     /// To whom it is told.
@@ -34,7 +34,7 @@ pub struct Waiting {
 }
 
 /// What tells what was on a list from what is: bytes, and a sum over them.
-pub type Contents = (Polarity, u64, u32);
+pub type ContentsMark = (Polarity, u64, u32);
 
 impl Refreshing {
     /// What was fetched and cannot be put in force.
@@ -46,7 +46,7 @@ impl Refreshing {
     pub fn add(&mut self, lists: &BTreeSet<Arc<str>>, reloaded: &Reloaded) {
         let concerned =
             self.waiting.iter_mut().filter(|waiting| waiting.lists.iter().any(|list| lists.contains(list)));
-        for Waiting { so_far, .. } in concerned {
+        for WaitingRefresh { so_far, .. } in concerned {
             so_far.entered += reloaded.entered;
             so_far.left += reloaded.left;
             so_far.allowed += reloaded.allowed;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use tracing::{error, info};
 
 use super::error::DaemonError;
-use super::feeds::Came;
+use super::feeds::EndedFetch;
 use super::owner::Owner;
-use super::refresh::{Contents, Waiting};
-use super::reload::{Loaded, Reload};
-use crate::blocklist::{Lists, Origin};
+use super::refresh::{ContentsMark, WaitingRefresh};
+use super::reload::{Loaded, RunningReload};
+use crate::blocklist::{ListRegistry, Origin};
 use crate::clock;
 use crate::config::ListName;
 use crate::control::ReplyTo;
@@ -38,7 +38,13 @@ impl Owner {
         let before = lists.iter().map(|list| contents(rows, list)).collect();
         let fetching = self.feeds.ask(&lists);
         // What is not fetched is read at once.
-        self.refreshing.waiting.push(Waiting { lists, fetching, before, so_far: Reloaded::default(), reply });
+        self.refreshing.waiting.push(WaitingRefresh {
+            lists,
+            fetching,
+            before,
+            so_far: Reloaded::default(),
+            reply,
+        });
         self.read_what_is_fetched();
     }
 
@@ -57,7 +63,7 @@ impl Owner {
             });
         }
         let said = self.config.lists.iter();
-        let is_meant = |list: &&crate::config::List| {
+        let is_meant = |list: &&crate::config::ListConfig| {
             if named.is_empty() { list.feed.is_some() } else { named.contains(&list.name) }
         };
         Ok(said.filter(is_meant).map(|list| list.name.as_str().into()).collect())
@@ -95,7 +101,7 @@ impl Owner {
     }
 
     /// A list was fetched, or could not be.
-    pub(super) fn note_fetched(&mut self, came: Came) {
+    pub(super) fn note_fetched(&mut self, came: EndedFetch) {
         let Some(done) = self.feeds.note(came) else { return };
         // Before what was fetched is in force: it may name its own server.
         self.guard.follow_feeds(self.feeds.facts());
@@ -138,7 +144,7 @@ impl Owner {
 
     /// What was read of lists is to be made true.
     pub(super) fn begin_refresh(&mut self, loaded: Loaded) {
-        match Reload::begin(loaded, self.protection.blocklist_mut()) {
+        match RunningReload::begin(loaded, self.protection.blocklist_mut()) {
             Ok(reload) => self.reload.begin(reload),
             Err(error) => self.end_refresh(Err(error)),
         }
@@ -214,7 +220,7 @@ impl Owner {
     fn refreshed(
         &self,
         list: &Arc<str>,
-        before: Option<Contents>,
+        before: Option<ContentsMark>,
         refreshed: &Result<(), Explanation>,
     ) -> Refreshed {
         let rows = self.protection.blocklist().lists();
@@ -247,7 +253,7 @@ impl Owner {
 }
 
 /// What is on a list, if it was ever believed, and whether that is blocked or allowed.
-fn contents(rows: &Lists, list: &str) -> Option<Contents> {
+fn contents(rows: &ListRegistry, list: &str) -> Option<ContentsMark> {
     let row = rows.get(rows.find(list)?);
     let accepted = row.reading.as_ref()?.accepted.as_ref()?;
     Some((row.polarity, accepted.bytes, accepted.checksum))

@@ -2,22 +2,22 @@
 
 use tracing::{error, info};
 
-use super::diff::{Diff, Now, Read as Compared};
+use super::diff::{Comparison, ComparisonInput as Compared, CurrentState};
 use super::error::DaemonError;
-use super::interfaces::{Modes, beyond};
+use super::interfaces::{ModeChange, beyond};
 use super::lists::Outcomes;
 use super::owner::Owner;
-use super::reading::Read;
-use super::reload::{self, Loaded, Reload};
+use super::reading::ReadResult;
+use super::reload::{self, Loaded, RunningReload};
 use super::settings;
-use crate::blocklist::{List, Polarity};
+use crate::blocklist::{ListInfo, Polarity};
 use crate::clock;
 use crate::config::{self, Config};
 use crate::control::ReplyTo;
 use crate::control::wire::accept::Wrong;
 use crate::control::wire::diff;
 use crate::control::wire::reload::{Reply as Reloaded, Request};
-use crate::source::trouble::Mood;
+use crate::source::trouble::Phrasing;
 use crate::text::Explain;
 
 impl Owner {
@@ -35,7 +35,7 @@ impl Owner {
             info!("reloading the configuration, which changed while another filterd ran");
             return self.read(Request::default(), None);
         }
-        let was_read = |list: &List| list.reading.as_ref().is_some_and(|reading| reading.stamp.is_some());
+        let was_read = |list: &ListInfo| list.reading.as_ref().is_some_and(|reading| reading.stamp.is_some());
         let lists = self.protection.blocklist().lists().iter().map(|(_, list)| list);
         let read: Vec<_> = lists.filter(|list| was_read(list)).map(|list| list.name.clone()).collect();
         self.readings.ask_refresh(read);
@@ -62,13 +62,15 @@ impl Owner {
     }
 
     /// What was read is for whoever asked for it.
-    pub(super) async fn take_reading(&mut self, read: Result<Read, DaemonError>) {
+    pub(super) async fn take_reading(&mut self, read: Result<ReadResult, DaemonError>) {
         // What came while it was read is allowed before anything is blocked.
         self.guard.look_at_files(&mut self.protection);
         match read {
-            Ok(Read::Reload(loaded)) if self.readings.refreshed().is_some() => self.begin_refresh(loaded),
-            Ok(Read::Reload(loaded)) => self.begin_reload(Ok(loaded)),
-            Ok(Read::Diff(read)) => self.begin_diff(read).await,
+            Ok(ReadResult::Reload(loaded)) if self.readings.refreshed().is_some() => {
+                self.begin_refresh(loaded)
+            }
+            Ok(ReadResult::Reload(loaded)) => self.begin_reload(Ok(loaded)),
+            Ok(ReadResult::Diff(read)) => self.begin_diff(read).await,
             Err(error) if self.readings.is_for_diff() => self.end_diff(Err(error)),
             Err(error) => self.begin_reload(Err(error)),
         }
@@ -82,13 +84,14 @@ impl Owner {
         }
         self.look_at_links().await;
         let then = self.run.mode.unwrap_or(read.loaded().config.mode);
-        let modes = Modes { now: self.mode(), then };
+        let modes = ModeChange { now: self.mode(), then };
         match self.interfaces.look_ahead(&after, modes, self.protection.filter_mut()).await {
             Ok(interfaces) => {
                 let on_trial_until = self.configuration.trial.until();
                 let waits = (then != modes.now).then(|| self.configuration.waits_for(then));
-                let now = Now { config: &self.config, interfaces, mode: then, waits, on_trial_until };
-                self.diff.begin(Diff::begin(read, now, self.protection.blocklist()));
+                let now =
+                    CurrentState { config: &self.config, interfaces, mode: then, waits, on_trial_until };
+                self.diff.begin(Comparison::begin(read, now, self.protection.blocklist()));
             }
             Err(error) => self.end_diff(Err(error.into())),
         }
@@ -103,9 +106,9 @@ impl Owner {
     /// What was read is to be made true, if it is valid.
     fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
         let reload = loaded
-            .and_then(|loaded| self.may_come(loaded))
-            .and_then(|loaded| self.may_be_tried(loaded))
-            .and_then(|loaded| Reload::begin(loaded, self.protection.blocklist_mut()));
+            .and_then(|loaded| self.admit(loaded))
+            .and_then(|loaded| self.prepare_trial(loaded))
+            .and_then(|loaded| RunningReload::begin(loaded, self.protection.blocklist_mut()));
         let ends = self.configuration.trial.ends().filter(|_| self.readings.is_rollback());
         let reload = reload.map(|reload| reload.ending_as(ends));
         match reload {
@@ -115,10 +118,10 @@ impl Owner {
     }
 
     /// Refuses what a start would refuse, too.
-    fn may_come(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
+    fn admit(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
         self.must_be_possible(&loaded.config)?;
         self.must_be_acceptable(&loaded.config)?;
-        self.configuration.is_coming(&mut loaded);
+        self.configuration.prepare(&mut loaded);
         Ok(loaded)
     }
 
@@ -149,7 +152,7 @@ impl Owner {
     }
 
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
-    pub(super) async fn finish_reload(&mut self, mut reload: Reload) {
+    pub(super) async fn finish_reload(&mut self, mut reload: RunningReload) {
         let ends = self.readings.trial().map(|_| reload.take_ends(self.protection.blocklist().lists()));
         match reload.finish(self.protection.blocklist_mut()) {
             Ok((_, reloaded, to_keep)) if self.readings.refreshed().is_some() => {
@@ -162,8 +165,8 @@ impl Owner {
                     Some(length) => {
                         reloaded.warnings.extend(self.feeds.warnings_of_a_trial());
                         let to_keep = self.lists.try_out(to_keep);
-                        let until = self.configuration.trial.is_in_force(length, to_keep);
-                        self.configuration.trial.knows(ends);
+                        let until = self.configuration.trial.begin_countdown(length, to_keep);
+                        self.configuration.trial.set_expiries(ends);
                         reloaded.confirm_until = until.map(clock::on_the_wall);
                         self.end_reload(Ok(reloaded));
                     }
@@ -196,17 +199,17 @@ impl Owner {
     /// What else a configuration says.
     async fn follow(&mut self, config: Config, mut reloaded: Reloaded) -> Reloaded {
         let before = std::mem::replace(&mut self.config, config);
-        self.configuration.says_mode(self.mode());
+        self.configuration.set_mode(self.mode());
         let is_other_mode = self.config.mode != before.mode && self.run.mode.is_none();
         let waits = self.configuration.waits_for(self.config.mode);
-        let mode = (is_other_mode && !waits).then(|| settings::mode(self.config.mode, Mood::Is));
+        let mode = (is_other_mode && !waits).then(|| settings::mode(self.config.mode, Phrasing::Is));
         if is_other_mode && waits {
             reloaded.warnings.push(settings::MODE_WAITS.to_owned());
         }
         self.feeds.follow(&self.config);
         self.forget_feeds_that_are_gone();
         self.databases.follow(&self.config);
-        self.is_seen();
+        self.show_metrics();
         self.guard.follow_feeds(self.feeds.facts());
         self.guard.settle(&mut self.protection);
         let enforce = self.config.enforce;
@@ -214,7 +217,7 @@ impl Owner {
         let held_back = reloaded.held_back.iter().filter(|held| !self.is_put_back(&held.list));
         let held_back = held_back.map(|held| (held.list.as_str(), self.stays_as_said(&held.list))).collect();
         let (restores, renamed) = (self.readings.is_rollback(), &reloaded.renamed);
-        let reload = settings::Reload { mood: Mood::Is, restores, renamed, held_back };
+        let reload = settings::ReloadContext { mood: Phrasing::Is, restores, renamed, held_back };
         let changed = settings::changed(&before, &self.config, &reload);
         reloaded.settings = mode.into_iter().chain(changed).collect();
         self.flows.follow(self.protection.filter_mut());
@@ -296,14 +299,14 @@ impl Owner {
                 }
             }
             Err(error) if self.readings.is_rollback() => {
-                self.configuration.trial.was_not_rolled_back(error.brief());
+                self.configuration.trial.note_failed_rollback(error.brief());
                 self.end_rolling_back(Err(&*error));
             }
             Err(error) => {
                 if self.readings.trial().is_some() {
                     self.end_without_trial();
                 }
-                self.configuration.was_refused(error);
+                self.configuration.note_refusal(error);
                 // Else it is told with who asked for it.
                 if !self.readings.is_waited_for() {
                     error!("reload failed, nothing was changed: {}", error.brief());

@@ -3,7 +3,7 @@
 use filter_common::sets::{SetName, Slot};
 use tracing::info;
 
-use super::interfaces::Watched;
+use super::interfaces::WatchedInterface;
 use super::owner::Owner;
 use crate::blocklist::Polarity;
 use crate::control::wire::{Fault, reload, status};
@@ -79,7 +79,7 @@ impl Owner {
     }
 
     fn links(&self) -> String {
-        let attached = |one: &Watched| Some(format!("{} ({})", one.name(), one.attached()?.mode()));
+        let attached = |one: &WatchedInterface| Some(format!("{} ({})", one.name(), one.attached()?.mode()));
         let mut links: Vec<_> = self.interfaces.iter().filter_map(attached).collect();
         if links.is_empty() {
             links.push("no interface yet".to_owned());

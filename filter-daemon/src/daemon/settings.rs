@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use filter_common::labels::Counters;
 
-use crate::config::{AS_GIVEN, Config, List, ListName, Matches, Mode};
+use crate::config::{AS_GIVEN, Config, ListConfig, ListName, Matches, Mode};
 use crate::control::wire::reload::Renamed;
 use crate::source::Limits;
-use crate::source::trouble::Mood;
+use crate::source::trouble::Phrasing;
 use crate::text::printable;
 
 /// Facts about the reload.
-pub struct Reload<'a> {
+pub struct ReloadContext<'a> {
     /// Whether the reload happened or is only predicted.
-    pub mood: Mood,
+    pub mood: Phrasing,
     /// It restores an earlier configuration, whose entries keep their time.
     pub restores: bool,
     /// Lists that continue under another name.
@@ -22,11 +22,11 @@ pub struct Reload<'a> {
     pub held_back: Vec<(&'a str, bool)>,
 }
 
-impl Reload<'_> {
+impl ReloadContext<'_> {
     fn since(&self) -> &'static str {
         match self.mood {
-            Mood::Is => "from now on",
-            Mood::Would => "from then on",
+            Phrasing::Is => "from now on",
+            Phrasing::Would => "from then on",
         }
     }
 
@@ -42,17 +42,17 @@ impl Reload<'_> {
 pub const MODE_WAITS: &str = "mode: interfaces stay attached as they are until filterd restarts";
 
 /// Reported when `mode` returns to the value that filterd started with.
-pub fn mode(mode: Mode, mood: Mood) -> String {
-    let now = if mood == Mood::Is { " now" } else { "" };
+pub fn mode(mode: Mode, mood: Phrasing) -> String {
+    let now = if mood == Phrasing::Is { " now" } else { "" };
     format!("mode: {}{now}, with which filterd has started", mode.name())
 }
 
 /// Describes changed settings other than `enforce` and `mode`.
-pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<String> {
+pub fn changed(before: &Config, after: &Config, reload: &ReloadContext<'_>) -> Vec<String> {
     let mood = reload.mood;
     let now = match mood {
-        Mood::Is => " now",
-        Mood::Would => "",
+        Phrasing::Is => " now",
+        Phrasing::Would => "",
     };
     let told = [
         (before.counters != after.counters).then(|| match after.counters {
@@ -61,14 +61,14 @@ pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<Stri
         }),
         (before.matches != after.matches).then(|| {
             let what = match (after.matches, mood) {
-                (Matches::All, Mood::Is) => {
+                (Matches::All, Phrasing::Is) => {
                     "every packet of a blocked source is dropped, also replies to this host"
                 }
-                (Matches::All, Mood::Would) => {
+                (Matches::All, Phrasing::Would) => {
                     "every packet of a blocked source would be dropped, also replies to this host"
                 }
-                (Matches::New, Mood::Is) => "replies to connections this host started pass",
-                (Matches::New, Mood::Would) => "replies to connections this host started would pass",
+                (Matches::New, Phrasing::Is) => "replies to connections this host started pass",
+                (Matches::New, Phrasing::Would) => "replies to connections this host started would pass",
             };
             format!("match: {}{now}, {what}", after.matches.name())
         }),
@@ -89,15 +89,15 @@ pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<Stri
 
 /// Reports a changed order of continuing lists that block, because the first list of several with the same
 /// target counts its packets.
-fn order(before: &Config, after: &Config, reload: &Reload<'_>) -> Option<String> {
-    let place = |list: &List| {
+fn order(before: &Config, after: &Config, reload: &ReloadContext<'_>) -> Option<String> {
+    let place = |list: &ListConfig| {
         let was = reload.name_before(list.name.as_str())?;
         before.lists.iter().position(|before| before.name.as_str() == was)
     };
     let places = after.lists.iter().filter(|list| !list.allows).filter_map(place);
     let is_other = after.counters == Counters::Lists && !places.is_sorted();
     is_other.then(|| {
-        let counts = if reload.mood == Mood::Is { "counts" } else { "would count" };
+        let counts = if reload.mood == Phrasing::Is { "counts" } else { "would count" };
         format!(
             "lists: what several name {counts} for another one {}, for their order is another",
             reload.since()
@@ -106,7 +106,7 @@ fn order(before: &Config, after: &Config, reload: &Reload<'_>) -> Option<String>
 }
 
 /// Continuing lists with changed settings, such as how long entries stay or which limits apply.
-fn lists_read_otherwise(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<String> {
+fn lists_read_otherwise(before: &Config, after: &Config, reload: &ReloadContext<'_>) -> Vec<String> {
     let told = after.lists.iter().filter_map(|list| {
         let was = reload.name_before(list.name.as_str())?;
         let before = before.lists.iter().find(|before| before.name.as_str() == was)?;
@@ -121,14 +121,14 @@ fn lists_read_otherwise(before: &Config, after: &Config, reload: &Reload<'_>) ->
     told.chain(live_lists_read_otherwise(before, after)).collect()
 }
 
-fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<String> {
+fn read_otherwise(before: &ListConfig, after: &ListConfig, reload: &ReloadContext<'_>) -> Vec<String> {
     // The report of a prediction lists the effect on entries separately.
-    let is_told = reload.mood == Mood::Is;
+    let is_told = reload.mood == Phrasing::Is;
     let since = reload.since();
     let is_moved = before.feed.is_some() != after.feed.is_some();
     // A list from a URL has `is_fetched` set and may begin empty. Both follow from its source, so they are
     // ignored.
-    let limits = |list: &List| {
+    let limits = |list: &ListConfig| {
         let may_begin_empty = list.limits.may_begin_empty || is_moved;
         Limits { may_begin_empty, is_fetched: false, ..list.limits }
     };
@@ -162,7 +162,7 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
     told.into_iter().flatten().collect()
 }
 
-fn stays_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Option<String> {
+fn stays_otherwise(before: &ListConfig, after: &ListConfig, reload: &ReloadContext<'_>) -> Option<String> {
     (before.ttl != after.ttl).then(|| match after.ttl {
         Some(ttl) if reload.restores => format!("ttl {} s, as it was", ttl.as_secs()),
         Some(ttl) => format!("ttl {} s, counted anew {}", ttl.as_secs(), reload.since()),
@@ -200,7 +200,7 @@ mod tests {
     use crate::config;
 
     #[test]
-    fn a_list_that_is_fetched_from_now_on_has_no_other_limits_for_that() {
+    fn becoming_a_feed_does_not_change_limits() {
         let (path, url) = ("path: /srv/f.txt", "url: 'https://a.example/f?key=sesame'");
         assert_eq!(told(path, url), ["list f: fetched from https://a.example/f?… from now on"]);
         assert_eq!(told(url, path), ["list f: read from /srv/f.txt from now on"]);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_is_not_said_to_be_blocked_on_any_port() {
+    fn allow_list_mentions_no_blocked_ports() {
         let (ports, allow) = ("path: /srv/f.txt, ports: [9]", "path: /srv/f.txt, allow: true");
         assert_eq!(told(ports, allow), ["list f: allows from now on"]);
         assert_eq!(told(allow, ports), ["list f: blocks on port 9 only from now on"]);
@@ -222,13 +222,18 @@ mod tests {
     }
 
     #[test]
-    fn another_order_of_lists_is_told_where_it_is_that_of_counters() {
+    fn list_order_is_reported_where_counters_change() {
         let config = |names: &str, more: &str| {
             let list = |name: char| format!("{{name: {name}, path: /srv/{name}.txt}}");
             let lists: Vec<_> = names.chars().map(list).collect();
             parsed(format!("{more}\nlists: [{}]", lists.join(", ")))
         };
-        let reload = |renamed| Reload { mood: Mood::Would, restores: false, renamed, held_back: Vec::new() };
+        let reload = |renamed| ReloadContext {
+            mood: Phrasing::Would,
+            restores: false,
+            renamed,
+            held_back: Vec::new(),
+        };
         let told = |before: &str, after: &str| changed(&config(before, ""), &config(after, ""), &reload(&[]));
         let other =
             "lists: what several name would count for another one from then on, for their order is another";
@@ -251,7 +256,8 @@ mod tests {
     }
 
     fn told(before: &str, after: &str) -> Vec<String> {
-        let reload = Reload { mood: Mood::Is, restores: false, renamed: &[], held_back: Vec::new() };
+        let reload =
+            ReloadContext { mood: Phrasing::Is, restores: false, renamed: &[], held_back: Vec::new() };
         changed(&config(before), &config(after), &reload)
     }
 }

@@ -39,12 +39,12 @@ impl Sleep {
     }
 
     /// Records that this total of sleep is handled.
-    pub fn is_seen_to(&mut self, asleep: Duration) {
+    pub fn note_handled(&mut self, asleep: Duration) {
         *self = Self { seen_to: asleep, failed: None };
     }
 
     /// Records a failure; the next check tries again.
-    pub fn has_failed(&mut self, why: Explanation, now: Timestamp) {
+    pub fn note_failure(&mut self, why: Explanation, now: Timestamp) {
         if self.failed.as_ref().is_none_or(|(_, before)| *before != why) {
             error!("after the machine was asleep: {why}");
         }
@@ -79,22 +79,22 @@ mod tests {
         let mut sleep = Sleep { seen_to: Duration::from_secs(10), failed: None };
         assert_eq!(sleep.slept_by(Duration::from_millis(10_200)), None, "that was none");
         let slept = sleep.slept_by(Duration::from_secs(40)).expect("it was half a minute");
-        sleep.is_seen_to(slept);
+        sleep.note_handled(slept);
         assert_eq!(sleep.slept_by(slept), None);
     }
 
     #[test]
-    fn that_the_filter_cannot_be_given_anew_is_told_since_it_is_so_until_it_is_done() {
+    fn missing_filter_after_sleep_is_reported_until_fixed() {
         let mut sleep = Sleep::default();
         assert!(sleep.fault().is_none());
         for at in [7, 12] {
-            sleep.has_failed("there is no memory".into(), Timestamp::from_secs(at));
+            sleep.note_failure("there is no memory".into(), Timestamp::from_secs(at));
         }
         let fault = sleep.fault().expect("it is told");
         assert_eq!(fault.about, About::Protection);
         assert_eq!(fault.since, clock::on_the_wall(Timestamp::from_secs(7)));
         assert!(fault.told.message.ends_with("which cannot be attached again: there is no memory"));
-        sleep.is_seen_to(Duration::from_secs(1));
+        sleep.note_handled(Duration::from_secs(1));
         assert!(sleep.fault().is_none());
     }
 }

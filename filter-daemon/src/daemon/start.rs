@@ -16,13 +16,13 @@ use tracing::{error, info, warn};
 
 use super::configuration::Configuration;
 use super::error::DaemonError;
-use super::feeds::Means;
+use super::feeds::FetchTools;
 use super::guard::{self, Guard};
 use super::log::meanwhile;
-use super::owner::{Ended, Owner, Prepared, Signals};
-use super::persistence::{self, Before};
-use super::pinned::Attached;
-use super::reload::{Loaded, Sources};
+use super::owner::{LoopEnd, Owner, Prepared, Signals};
+use super::persistence::{self, EarlierRun};
+use super::pinned::AttachmentNote;
+use super::reload::{ListSources, Loaded};
 use super::succession::{self, Predecessor};
 use super::{permits, privilege, unreadable};
 use crate::accounts::as_user;
@@ -33,11 +33,11 @@ use crate::config::OnExit;
 use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
-use crate::control::{Call, Handle, Server, SocketError, Watching, pins_note, told_by_whom};
+use crate::control::{Call, Server, ServerHandle, SocketError, Watching, pins_note, told_by_whom};
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
-use crate::lock::{Lock, NotLocked, Place, Taken};
+use crate::lock::{Lock, LockedPlace, NotLocked, PlaceInUse};
 use crate::mount_namespace;
 use crate::notify::Notify;
 use crate::text::Explain;
@@ -58,7 +58,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const GOODBYE: Duration = Duration::from_millis(100);
 
 /// A filterd that is ready to serve.
-struct Begun {
+struct StartedDaemon {
     owner: Owner,
     server: Server,
     /// The lock that keeps others from the state directory.
@@ -66,7 +66,7 @@ struct Begun {
 }
 
 /// Why the daemon ends.
-enum End {
+enum DaemonEnd {
     Signal(&'static str),
     /// Another filterd has asked this one to end.
     Asked,
@@ -85,16 +85,16 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let predecessor = if run.take_over { Predecessor::find(run)? } else { None };
     // The service manager's socket is found before privileges are given up.
     let notify = Notify::from_environment();
-    let Begun { mut owner, server, state } = match predecessor {
+    let StartedDaemon { mut owner, server, state } = match predecessor {
         Some(predecessor) => take_over(run, predecessor, &notify).await?,
         None => begin(run, &notify).await?,
     };
     owner.notify = notify;
-    owner.configuration.has_begun();
-    owner.configuration.trial.is_noted_beside(server.handle()?, tried.as_deref());
+    owner.configuration.note_start();
+    owner.configuration.trial.note_beside_socket(server.handle()?, tried.as_deref());
     owner.pause.has_begun();
-    owner.pinned.are_noted_beside(server.handle()?);
-    owner.persistence.is_noted_beside(server.handle()?);
+    owner.pinned.note_beside_socket(server.handle()?);
+    owner.persistence.note_beside_socket(server.handle()?);
     owner.note_attached();
     // From here on, the earlier filterd cannot continue any more.
     owner.let_go();
@@ -104,8 +104,8 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let socket = server.handle()?;
     let (come, came) = mpsc::channel(MOST_WAITING);
     owner.guard.listen(came);
-    owner.is_watched(watching.clone());
-    owner.is_seen();
+    owner.set_watching(watching.clone());
+    owner.show_metrics();
     let shown = owner.http.serve(calls.clone()).await?;
     let serving =
         tokio::spawn(server.with_successors(tell).with_askers(come).with_watching(watching).serve(calls));
@@ -116,17 +116,17 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let by = loop {
         let ended = tokio::select! {
             ended = owner.work(&mut signals) => ended,
-            _ = terminate.recv() => break End::Signal("SIGTERM"),
-            _ = interrupt.recv() => break End::Signal("SIGINT"),
+            _ = terminate.recv() => break DaemonEnd::Signal("SIGTERM"),
+            _ = interrupt.recv() => break DaemonEnd::Signal("SIGINT"),
         };
         let successor = match ended {
-            Ended::Asked => break End::Asked,
-            Ended::WithoutBroker(gone) => break End::WithoutBroker(gone),
-            Ended::Succeeded(successor) => successor,
+            LoopEnd::Asked => break DaemonEnd::Asked,
+            LoopEnd::WithoutBroker(gone) => break DaemonEnd::WithoutBroker(gone),
+            LoopEnd::Succeeded(successor) => successor,
         };
         owner.keep_copies().await;
         if succession::hand_over(&mut owner, successor.into_std()?, &socket, state.as_ref()) {
-            break End::Succeeded;
+            break DaemonEnd::Succeeded;
         }
     };
     owner.notify.stopping();
@@ -136,7 +136,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     drop(signals);
     owner.keep_copies().await;
     // Clients that connected meanwhile get the same answer, and ask the next filterd, if there is one.
-    let goodbye = if let End::Succeeded = by { GOODBYE } else { Duration::ZERO };
+    let goodbye = if let DaemonEnd::Succeeded = by { GOODBYE } else { Duration::ZERO };
     let ended = end(owner, by, &|since| note(&socket, run, Some(since)), &socket);
     tokio::time::sleep(goodbye).await;
     // The socket is freed last, so that a filterd which finds it free also finds pins and journal free.
@@ -147,7 +147,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
 
 /// Starts if no filterd runs, or if the running one makes way by ending. If this start is refused, it removes
 /// the empty directories that it made.
-async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
+async fn begin(run: &Run, notify: &Notify) -> Result<StartedDaemon, DaemonError> {
     let is_missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
     let missing: Vec<_> = run.state_dir.ancestors().take_while(is_missing).collect();
     let begun = begin_here(run, notify).await;
@@ -158,15 +158,15 @@ async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     begun
 }
 
-async fn begin_here(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
+async fn begin_here(run: &Run, notify: &Notify) -> Result<StartedDaemon, DaemonError> {
     privilege::must_be_nobodys(run)?;
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let server = listen(run).await?;
     let state = meanwhile::told("waiting for the state directory", || lock_state(&run.state_dir))?;
     let unsaved = pins_note::unsaved(&run.socket);
-    let attached = pins_note::attached(&run.socket, &run.pin_dir).map(|noted| Attached::noted(&noted));
-    let attached = attached.filter(Attached::is_of_this_boot);
+    let attached = pins_note::attached(&run.socket, &run.pin_dir).map(|noted| AttachmentNote::noted(&noted));
+    let attached = attached.filter(AttachmentNote::is_of_this_boot);
     note(&server.handle()?, run, unsaved);
     let was_there = mount_namespace::has_bpffs(&run.pin_dir);
     let broker = meanwhile::told("starting the broker", || Broker::apart(&run.pin_dir, &run.log.words()));
@@ -177,7 +177,7 @@ async fn begin_here(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
         return Err(DaemonError::OtherNamespace);
     }
     let fetcher = meanwhile::told("starting the process that fetches lists", || permits::start_fetcher(run));
-    let means = Means::of(fetcher?);
+    let means = FetchTools::of(fetcher?);
     // Threads that logged progress have ended by now.
     let privileges = privilege::drop_privileges(run, &directory)?;
     let _starting = notify.starting();
@@ -194,23 +194,27 @@ async fn begin_here(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     if is_gone {
         owner.pinned.were_gone(clock::now());
     }
-    Ok(Begun { owner, server, state })
+    Ok(StartedDaemon { owner, server, state })
 }
 
 /// Starts beside another filterd, which continues until everything is ready. If this start fails, the other
 /// one continues unchanged.
-async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> Result<Begun, DaemonError> {
+async fn take_over(
+    run: &Run,
+    mut predecessor: Predecessor,
+    notify: &Notify,
+) -> Result<StartedDaemon, DaemonError> {
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let are_private = mount_namespace::ends_with_ours(Path::new("/proc"), &run.pin_dir, true);
-    let means = Means::of(permits::start_fetcher(run)?);
+    let means = FetchTools::of(permits::start_fetcher(run)?);
     let privileges = privilege::drop_privileges(run, &directory)?;
     let _starting = notify.starting();
     let live = predecessor.live_entries()?;
     let reading = read(run)?.strictly(run, |name| live.get(name).copied().unwrap_or(0))?;
     reading.tell(run);
-    let Reading { sources, configuration, loaded } = reading;
+    let StartInput { sources, configuration, loaded } = reading;
     let read = (configuration, loaded);
     succession::must_protect_as_well(&read.1)?;
     let there: Vec<_> = interface::all().await?.into_iter().map(|one| one.name).collect();
@@ -221,7 +225,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     let facts = (Blocklist::default(), Guard::begin(&run.state_dir).await);
     let mut prepared = Prepared::new(run, read, sources, broker, facts)?;
     let made = predecessor.make_way(run)?;
-    let (mut persistence, mut live) = persistence::restore(&run.state_dir, Before::default())?;
+    let (mut persistence, mut live) = persistence::restore(&run.state_dir, EarlierRun::default())?;
     // A live list with such a name may have got entries since the earlier check.
     persistence.free_names(&prepared.config, &mut live)?;
     prepared.protection.join(&live, clock::now())?;
@@ -239,7 +243,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     if let Some(checksum) = checksum {
         owner.read_what_has_changed(checksum);
     }
-    Ok(Begun { owner, server, state })
+    Ok(StartedDaemon { owner, server, state })
 }
 
 /// Waits until the other filterd has ended, and takes over its pins.
@@ -256,30 +260,35 @@ async fn stand_alone(owner: &mut Owner) {
 
 /// Leaves the kernel in the state that `on_exit` asks for. Waits until everything is written and the broker
 /// has ended.
-fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64), socket: &Handle) -> Result<(), DaemonError> {
+fn end(
+    mut owner: Owner,
+    by: DaemonEnd,
+    note_unsaved: &dyn Fn(u64),
+    socket: &ServerHandle,
+) -> Result<(), DaemonError> {
     let mut left = Ok(());
     match (by, owner.on_exit()) {
-        (End::Succeeded, _) => {
+        (DaemonEnd::Succeeded, _) => {
             info!("another filterd has taken over");
             owner.end_without_a_word();
             return Ok(());
         }
-        (End::Asked, _) => info!("another filterd takes over; the filter stays attached"),
+        (DaemonEnd::Asked, _) => info!("another filterd takes over; the filter stays attached"),
         // No process is left that could detach the filter. A supervisor starts both again, which take over
         // the pins without a gap.
-        (End::WithoutBroker(gone), _) => {
+        (DaemonEnd::WithoutBroker(gone), _) => {
             error!(
                 "stopping: the broker process is gone; the filter stays attached as it is{}",
                 if owner.is_paused() { ", paused until the pause ends" } else { "" }
             );
             left = Err(gone);
         }
-        (End::Signal(signal), OnExit::Keep) => {
+        (DaemonEnd::Signal(signal), OnExit::Keep) => {
             info!(
                 "stopping on {signal}; the filter stays attached (`on_exit: keep`); to remove it: filterd detach"
             );
         }
-        (End::Signal(signal), OnExit::Detach) => {
+        (DaemonEnd::Signal(signal), OnExit::Detach) => {
             info!("stopping on {signal}");
             left = owner.detach();
             if let (Ok(()), Err(error)) = (&left, socket.note_attached(None)) {
@@ -293,7 +302,7 @@ fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64), socket: &Handle) -
     Ok(left?)
 }
 
-fn note(socket: &Handle, run: &Run, unsaved: Option<u64>) {
+fn note(socket: &ServerHandle, run: &Run, unsaved: Option<u64>) {
     if let Err(error) = socket.note(&run.pin_dir, unsaved) {
         warn!("cannot store beside the socket where the pins are, or what was not on disk: {error}");
     }
@@ -326,11 +335,11 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
 fn lock_state(directory: &Path) -> Result<Option<Lock>, DaemonError> {
     _ = DirBuilder::new().recursive(true).mode(0o700).create(directory);
     let owner = fs::metadata(directory).map_or_else(|_| geteuid(), |found| Uid::from_raw(found.uid()));
-    match as_user(owner, || Lock::directory(Place::State, directory)) {
+    match as_user(owner, || Lock::directory(LockedPlace::State, directory)) {
         Ok(lock) => Ok(Some(lock)),
         // Only root sees which process holds the lock.
         Err(NotLocked::Taken(taken)) => {
-            Err(Taken::by_holder_of(&taken.path, taken.place, &taken.path).into())
+            Err(PlaceInUse::by_holder_of(&taken.path, taken.place, &taken.path).into())
         }
         Err(NotLocked::Failed(_)) => Ok(None),
     }
@@ -339,7 +348,7 @@ fn lock_state(directory: &Path) -> Result<Option<Lock>, DaemonError> {
 /// Adds the socket of the other filterd to the error. The broker cannot find it, but this process still can.
 fn pins_are_taken(error: KernelError) -> KernelError {
     if let KernelError::Taken(taken) = &error {
-        return Taken::by_holder_of(&taken.path, taken.place, &taken.path).into();
+        return PlaceInUse::by_holder_of(&taken.path, taken.place, &taken.path).into();
     }
     error
 }
@@ -362,21 +371,21 @@ fn ask_to_make_way(socket: &Path) -> bool {
 }
 
 /// The configuration and lists that a start has read.
-struct Reading {
-    sources: Sources,
+struct StartInput {
+    sources: ListSources,
     configuration: Configuration,
     loaded: Loaded,
 }
 
 /// Reads the configuration and its lists.
-fn read(run: &Run) -> Result<Reading, DaemonError> {
-    let mut sources = Sources::of(&run.state_dir);
+fn read(run: &Run) -> Result<StartInput, DaemonError> {
+    let mut sources = ListSources::of(&run.state_dir);
     let (configuration, loaded) =
         meanwhile::told("reading the lists", || Configuration::at_start(run, &mut sources))?;
-    Ok(Reading { sources, configuration, loaded })
+    Ok(StartInput { sources, configuration, loaded })
 }
 
-impl Reading {
+impl StartInput {
     /// Falls back to the last good copy if a reload would refuse what was read. `live_entries` returns the
     /// number of entries on a live list.
     fn strictly(self, run: &Run, live_entries: impl Fn(&str) -> u64) -> Result<Self, DaemonError> {
@@ -395,7 +404,12 @@ impl Reading {
 
 /// Reads everything, fills the tables and publishes them. A predecessor that makes way may still be writing
 /// its journal.
-async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> Result<Owner, DaemonError> {
+async fn open(
+    run: &Run,
+    broker: Broker,
+    unsaved: Option<u64>,
+    means: FetchTools,
+) -> Result<Owner, DaemonError> {
     // This is checked before the journal is made, so that a start without an interface leaves no files.
     let reading = read(run)?.strictly(run, |_| 0)?;
     reading.tell(run);
@@ -404,7 +418,7 @@ async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> 
     // If anything was blocked, there was a journal.
     let left_at_work = broker.found_blocked();
     let (mut persistence, mut blocklist) = loop {
-        let restore = || persistence::restore(&run.state_dir, Before { left_at_work, unsaved });
+        let restore = || persistence::restore(&run.state_dir, EarlierRun { left_at_work, unsaved });
         match meanwhile::told("reading the journal", restore) {
             Err(DaemonError::Journal(JournalError::InUse(_)))
                 if run.take_over && begun.elapsed() < PATIENCE =>
@@ -418,7 +432,7 @@ async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> 
     if is_as_said && reading.configuration.not_taken().is_some() {
         reading.tell(run);
     }
-    let Reading { sources, configuration, loaded } = reading;
+    let StartInput { sources, configuration, loaded } = reading;
     persistence.free_names(&loaded.config, &mut blocklist)?;
     let facts = (blocklist, Guard::begin(&run.state_dir).await);
     let prepared = Prepared::new(run, (configuration, loaded), sources, broker, facts)?;

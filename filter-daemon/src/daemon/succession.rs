@@ -15,7 +15,7 @@ mod successor;
 use std::time::Duration;
 
 use super::not_succeeded::SuccessionError;
-use super::reload::{Found, Loaded};
+use super::reload::{ListFinding, Loaded};
 use crate::control::wire::status;
 
 pub use predecessor::Predecessor;
@@ -40,8 +40,11 @@ const MARGIN: Duration = Duration::from_millis(500);
 /// Refuses a list with neither a readable file nor a copy, because the running filterd may well enforce it.
 pub fn must_protect_as_well(loaded: &Loaded) -> Result<(), SuccessionError> {
     let nothing = loaded.lists.iter().find_map(|list| match &list.found {
-        Found::Doubted { told, targets: None, .. } => Some((list, told)),
-        Found::Doubted { .. } | Found::Accepted { .. } | Found::Unchanged | Found::Awaited => None,
+        ListFinding::Doubted { told, targets: None, .. } => Some((list, told)),
+        ListFinding::Doubted { .. }
+        | ListFinding::Accepted { .. }
+        | ListFinding::Unchanged
+        | ListFinding::Awaited => None,
     });
     match nothing {
         Some((list, told)) => {
@@ -85,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_not_there_is_no_slip_where_nothing_is_let_go() {
+    fn unknown_name_is_fine_when_nothing_detaches() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let is_taken = |named: &[&str], there: &[&str], filtered: &[(&str, &str)]| {
             let one = |(name, mode): &(&str, &str)| status::Interface {

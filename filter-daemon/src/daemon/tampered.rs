@@ -20,14 +20,14 @@ const REMEDY: &str = "find out which process did it (`bpftool prog`, `ausearch -
 /// The part of the owner's state that concerns tampering.
 #[derive(Default)]
 pub struct Tampered {
-    seen: Vec<Noticed>,
+    seen: Vec<NoticedTampering>,
     /// The user that owns the pins.
     owner: u32,
     /// How often the tables were checked.
     looks: usize,
 }
 
-struct Noticed {
+struct NoticedTampering {
     since: Timestamp,
     tampering: Tampering,
     times: u64,
@@ -58,7 +58,7 @@ impl Tampered {
         if let Some(seen) = self.seen.iter_mut().find(|seen| seen.tampering == tampering) {
             seen.times += 1;
         } else if self.seen.len() < MOST {
-            self.seen.push(Noticed { since: now, tampering, times: 1 });
+            self.seen.push(NoticedTampering { since: now, tampering, times: 1 });
         }
     }
 
@@ -75,7 +75,7 @@ impl Tampered {
         seen.map(|seen| self.fault(seen))
     }
 
-    fn fault(&self, seen: &Noticed) -> Fault {
+    fn fault(&self, seen: &NoticedTampering) -> Fault {
         // The id stays the same, however often it happens.
         let id = id_of(seen.since.secs(), &seen.tampering.to_string());
         let remedy = format!("{REMEDY} filterd ack {id}");
@@ -95,7 +95,7 @@ impl Tampered {
         seen.map(|seen| self.fault(seen).told)
     }
 
-    fn message(&self, Noticed { tampering, times, .. }: &Noticed) -> String {
+    fn message(&self, NoticedTampering { tampering, times, .. }: &NoticedTampering) -> String {
         let times = if *times > 1 { format!(", {times} times") } else { String::new() };
         format!("tampered with: {tampering}{times}; filterd fixed it. {}", self.who_could())
     }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn much_tampering_is_told_in_few_words() {
+    fn many_changes_are_reported_briefly() {
         let mut tampered = Tampered::default();
         (0..100).for_each(|program| tampered.note(Tampering::Slot(Some(program)), at(7)));
         assert_eq!(tampered.faults().count(), MOST);

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_set_is_told_once() {
+    fn clock_change_is_reported_once() {
         let mut time = Time { offset: 1_000_000, behind: None };
         let told = [0, 5, -900, 3_600_000, 3_600_010, -7_200_000, -7_200_001, 100]
             .map(|offset| time.compare(1_000_000 + offset));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_behind_is_told_until_the_operator_has_looked_and_only_while_something_expires() {
+    fn clock_warning_lasts_until_acknowledged() {
         let mut time = Time::begin(Some(3600));
         assert!(time.fault(false).is_none());
         let told = time.fault(true).unwrap().told.message;

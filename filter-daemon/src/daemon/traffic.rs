@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::clock;
 use crate::control::wire::status;
-use crate::kernel::received::{Received, received};
-use crate::kernel::{Counts, OnInterface};
+use crate::kernel::received::{ReceiveCounters, received};
+use crate::kernel::{InterfaceDrops, PacketCounts};
 
 /// The time between two readings. A rate covers between one and two of these intervals.
 const APART: Duration = Duration::from_secs(5);
@@ -18,15 +18,15 @@ const SHORTEST: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub struct Traffic {
     /// The two earlier readings, the older one first.
-    before: [Option<Look>; 2],
-    latest: Option<Look>,
+    before: [Option<TrafficSample>; 2],
+    latest: Option<TrafficSample>,
 }
 
 /// The counters at one moment, by the number of the interface.
 #[derive(Clone)]
-struct Look {
+struct TrafficSample {
     at: Instant,
-    of: HashMap<u32, Received>,
+    of: HashMap<u32, ReceiveCounters>,
     /// Packets to be dropped.
     drops: HashMap<u32, u64>,
 }
@@ -38,13 +38,13 @@ impl Traffic {
     }
 
     /// Reads the counters of these interfaces.
-    pub async fn look(&mut self, filtered: &[(u32, String)], counts: &Counts) {
+    pub async fn look(&mut self, filtered: &[(u32, String)], counts: &PacketCounts) {
         // If the counters cannot be read, no rates are reported.
         let of = received(filtered).await.unwrap_or_default();
-        let look = Look {
+        let look = TrafficSample {
             at: clock::instant(),
             of: of.into_iter().map(|one| (one.index, one)).collect(),
-            drops: counts.interfaces.iter().filter_map(OnInterface::drops).collect(),
+            drops: counts.interfaces.iter().filter_map(InterfaceDrops::drops).collect(),
         };
         if self.until_due().is_zero() {
             self.before.rotate_left(1);
@@ -71,9 +71,9 @@ impl Traffic {
         }
     }
 
-    fn rate(&self, of: impl Fn(&Look) -> Option<u64>) -> Option<f64> {
+    fn rate(&self, of: impl Fn(&TrafficSample) -> Option<u64>) -> Option<f64> {
         let latest = self.latest.as_ref()?;
-        let is_long_ago = |look: &&Look| latest.at.duration_since(look.at) >= SHORTEST;
+        let is_long_ago = |look: &&TrafficSample| latest.at.duration_since(look.at) >= SHORTEST;
         let before = self.before.iter().flatten().find(is_long_ago)?;
         let more = of(latest)?.checked_sub(of(before)?)?;
         Some((more as f64 / latest.at.duration_since(before.at).as_secs_f64() * 10.0).round() / 10.0)
@@ -84,9 +84,10 @@ impl Traffic {
 mod tests {
     use super::*;
 
-    fn look(at: Instant, packets: u64, drops: u64) -> Look {
-        let of = Received { index: 2, packets, driver: Some("veth".into()), ..Received::default() };
-        Look { at, of: HashMap::from([(2, of)]), drops: HashMap::from([(2, drops)]) }
+    fn look(at: Instant, packets: u64, drops: u64) -> TrafficSample {
+        let of =
+            ReceiveCounters { index: 2, packets, driver: Some("veth".into()), ..ReceiveCounters::default() };
+        TrafficSample { at, of: HashMap::from([(2, of)]), drops: HashMap::from([(2, drops)]) }
     }
 
     #[test]

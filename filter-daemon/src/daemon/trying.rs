@@ -3,9 +3,9 @@
 use super::error::DaemonError;
 use super::lists::{has_no_copy, held_back};
 use super::owner::Owner;
-use super::reload::{Found, Loaded, LoadedList, Parted};
+use super::reload::{ListFinding, Loaded, LoadedList, PartedLists};
 use super::serve::failure;
-use crate::blocklist::{List, Origin};
+use crate::blocklist::{ListInfo, Origin};
 use crate::clock;
 use crate::config::name::CONFIG_LIST;
 use crate::control::ReplyTo;
@@ -32,12 +32,12 @@ impl Owner {
     }
 
     /// What is to be on trial must have a way back, which is on disk before anything is changed.
-    pub(super) fn may_be_tried(&mut self, loaded: Loaded) -> Result<Loaded, DaemonError> {
+    pub(super) fn prepare_trial(&mut self, loaded: Loaded) -> Result<Loaded, DaemonError> {
         if self.readings.is_rollback() {
-            let lost = |list: &LoadedList| matches!(list.found, Found::Doubted { targets: None, .. });
+            let lost = |list: &LoadedList| matches!(list.found, ListFinding::Doubted { targets: None, .. });
             let lost = loaded.lists.iter().filter(|list| lost(list)).map(|list| list.name.clone());
-            self.configuration.trial.loses(lost.collect());
-            self.configuration.trial.finds(&loaded);
+            self.configuration.trial.set_lost(lost.collect());
+            self.configuration.trial.set_found(&loaded);
         }
         let Some((length, by)) = self.readings.trial() else { return Ok(loaded) };
         if !self.configuration.is_any() {
@@ -49,14 +49,16 @@ impl Owner {
         let lists = self.protection.blocklist().lists().iter();
         let names = lists.filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| list.name.clone());
         let names = names.collect();
-        let parted =
-            Parted::by_reload(&loaded.gone_lists(self.protection.blocklist().lists()), &loaded.renamed());
+        let parted = PartedLists::by_reload(
+            &loaded.gone_lists(self.protection.blocklist().lists()),
+            &loaded.renamed(),
+        );
         let begun = self.configuration.trial.begin(length, by, loaded.checksum, names, parted);
         let remedy = "make the state directory writable and check its free space";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
         let lists = self.protection.blocklist().lists().iter();
         let readings = lists.filter_map(|(_, list)| Some((&list.name, list.reading.as_ref()?)));
-        let unknown = self.configuration.holds(readings, self.lists.copies(), true);
+        let unknown = self.configuration.hold_way_back(readings, self.lists.copies(), true);
         self.lists.know_files(unknown);
         Ok(loaded)
     }
@@ -72,7 +74,7 @@ impl Owner {
     }
 
     /// A list of which only a part is in force has no copy of that part; one of which nothing is in force needs none.
-    fn has_no_copy(&self, list: &List) -> Option<Explanation> {
+    fn has_no_copy(&self, list: &ListInfo) -> Option<Explanation> {
         let reading =
             list.reading.as_ref().filter(|_| list.origin == Origin::File && *list.name != *CONFIG_LIST)?;
         // What is over is named still: nothing of the copy is missing for that.
@@ -89,16 +91,16 @@ impl Owner {
     /// A reload, or what was to be put back, is in force.
     pub(super) fn end_well(&mut self) {
         if self.readings.is_rollback() {
-            self.configuration.trial.has_rolled_back();
-            self.configuration.was_rolled_back();
-            self.configuration.needs_no_way_back();
+            self.configuration.trial.end_rollback();
+            self.configuration.note_rollback();
+            self.configuration.drop_way_back();
             // Lists are what they were: what was fetched meanwhile comes when it is fetched next, as it does otherwise.
             self.readings.forget_refresh();
         } else if self.readings.trial().is_some() {
-            self.configuration.is_on_trial();
+            self.configuration.note_trial();
         } else {
             self.configuration.trial.forget();
-            self.configuration.is_in_force();
+            self.configuration.note_reload();
         }
     }
 
@@ -109,7 +111,7 @@ impl Owner {
         let is_due = trial.is_due();
         let is_unwanted = !self.rolling_back.is_empty() && trial.may_end();
         if is_due || is_unwanted {
-            trial.is_over(is_unwanted);
+            trial.begin_rollback(is_unwanted);
             self.readings.ask_rollback();
             self.read_next();
         }
@@ -142,8 +144,8 @@ impl Owner {
 
     /// What was to be on trial was refused: there is nothing to be put back.
     pub(super) fn end_without_trial(&mut self) {
-        self.configuration.trial.has_come_to_nothing();
-        self.configuration.needs_no_way_back();
+        self.configuration.trial.abandon();
+        self.configuration.drop_way_back();
         if !self.readings.is_trial_next() {
             let already = self.configuration.trial.rolled_back().map(clock::on_the_wall);
             let nothing = rollback::Reply { already, ..rollback::Reply::default() };
@@ -168,8 +170,8 @@ impl Owner {
             return;
         };
         tracing::info!("the configuration is confirmed");
-        self.configuration.is_confirmed();
-        self.configuration.needs_no_way_back();
+        self.configuration.note_confirmation();
+        self.configuration.drop_way_back();
         self.lists.keep(to_keep);
         self.confirming.push(reply);
     }

@@ -13,16 +13,16 @@ pub struct Turns {
 
 /// The event that is handled next.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next<C, O> {
+pub enum NextTurn<C, O> {
     Call(C),
     Own(O),
 }
 
 /// When the work was last done that has no deadline of its own.
 #[derive(Debug)]
-pub struct Minded(pub Instant);
+pub struct LastCheck(pub Instant);
 
-impl Minded {
+impl LastCheck {
     /// The time until that work is due again. Other work since then does not delay it.
     pub fn until(&self, poll: Duration, now: Instant) -> Duration {
         poll.saturating_sub(now.duration_since(self.0))
@@ -31,18 +31,22 @@ impl Minded {
 
 impl Turns {
     /// Waits for either. The one that did not have the last turn comes first.
-    pub async fn next<C, O>(&mut self, calls: &mut Receiver<C>, own: impl Future<Output = O>) -> Next<C, O> {
+    pub async fn next<C, O>(
+        &mut self,
+        calls: &mut Receiver<C>,
+        own: impl Future<Output = O>,
+    ) -> NextTurn<C, O> {
         let was_own = std::mem::take(&mut self.was_own);
         if was_own && let Ok(call) = calls.try_recv() {
-            return Next::Call(call);
+            return NextTurn::Call(call);
         }
         tokio::select! {
             biased;
             own = own => {
                 self.was_own = true;
-                Next::Own(own)
+                NextTurn::Own(own)
             }
-            Some(call) = calls.recv() => Next::Call(call),
+            Some(call) = calls.recv() => NextTurn::Call(call),
         }
     }
 }
@@ -65,28 +69,28 @@ mod tests {
         for _ in 0..6 {
             let own = async { if own_work { ready(()).await } else { pending().await } };
             had += match turns.next(&mut received, own).await {
-                Next::Call(_) => "c",
-                Next::Own(()) => "o",
+                NextTurn::Call(_) => "c",
+                NextTurn::Own(()) => "o",
             };
         }
         had
     }
 
     #[tokio::test]
-    async fn between_two_things_of_the_owners_somebody_is_served_and_the_other_way_round() {
+    async fn requests_and_own_work_alternate() {
         assert_eq!(first_turns(8, true).await, "ocococ");
     }
 
     #[test]
-    fn what_is_looked_after_again_and_again_is_not_put_off_by_those_who_come() {
+    fn regular_work_is_not_delayed_by_requests() {
         let (begun, poll, call) = (Instant::now(), Duration::from_millis(100), Duration::from_millis(30));
-        let minded = Minded(begun);
+        let minded = LastCheck(begun);
         let left = (0..5).map(|calls| minded.until(poll, begun + calls * call).as_millis());
         assert_eq!(left.collect::<Vec<_>>(), [100, 70, 40, 10, 0]);
     }
 
     #[tokio::test]
-    async fn nobody_is_waited_for_who_has_not_come() {
+    async fn absent_requests_do_not_delay_work() {
         assert_eq!(first_turns(2, true).await, "ococoo");
         assert_eq!(first_turns(8, false).await, "cccccc");
     }

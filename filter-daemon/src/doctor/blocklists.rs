@@ -9,7 +9,7 @@ use rtnetlink::sys::protocols::NETLINK_NETFILTER;
 
 use super::processes::running;
 use super::{Findings, Subject};
-use crate::netlink::{self, Message, text, within};
+use crate::netlink::{self, AttributeMessage, text, within};
 use crate::text::printable;
 
 const CHECK: &str = "blocklists";
@@ -74,7 +74,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-type Said = (String, String);
+type SetRemarks = (String, String);
 
 /// A named set of addresses.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,11 +85,11 @@ struct NamedSet {
 }
 
 fn nftables() -> io::Result<Vec<NamedSet>> {
-    let asked = Message { kind: NFTABLES << 8 | GET_SET, head: [0; 4], attributes: Vec::new() };
+    let asked = AttributeMessage { kind: NFTABLES << 8 | GET_SET, head: [0; 4], attributes: Vec::new() };
     Ok(netlink::list(NETLINK_NETFILTER, asked)?.iter().filter_map(named_set).collect())
 }
 
-fn named_set(message: &Message) -> Option<NamedSet> {
+fn named_set(message: &AttributeMessage) -> Option<NamedSet> {
     let number = |kind| Some(u32::from_be_bytes(message.attribute(kind)?.try_into().ok()?));
     if number(SET_FLAGS).unwrap_or(0) & ANONYMOUS_OR_MAP != 0 || !ADDRESSES.contains(&number(SET_KEY)?) {
         return None;
@@ -106,7 +106,7 @@ fn named_set(message: &Message) -> Option<NamedSet> {
     Some(NamedSet { family, table: word(SET_TABLE)?, name: word(SET_NAME)? })
 }
 
-fn told_of_nftables(sets: &[NamedSet]) -> Vec<Said> {
+fn told_of_nftables(sets: &[NamedSet]) -> Vec<SetRemarks> {
     let mut tables: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for set in sets {
         tables.entry((set.family, &set.table)).or_default().push(&set.name);
@@ -127,12 +127,12 @@ fn told_of_nftables(sets: &[NamedSet]) -> Vec<Said> {
 fn ipsets() -> io::Result<Vec<(String, String, u32)>> {
     let flags = DefaultNla::new(FLAGS | IN_NETWORK_ORDER, HEADS_ONLY.to_be_bytes().to_vec());
     let attributes = vec![DefaultNla::new(PROTOCOL, vec![SPOKEN]), flags];
-    let asked = Message { kind: IPSET << 8 | LIST, head: [0; 4], attributes };
+    let asked = AttributeMessage { kind: IPSET << 8 | LIST, head: [0; 4], attributes };
     let sets = netlink::list(NETLINK_NETFILTER, asked)?;
     Ok(sets.iter().filter_map(ipset).collect())
 }
 
-fn ipset(message: &Message) -> Option<(String, String, u32)> {
+fn ipset(message: &AttributeMessage) -> Option<(String, String, u32)> {
     let kind = message
         .attribute(TYPE)
         .map(|bytes| text(&bytes))
@@ -144,7 +144,7 @@ fn ipset(message: &Message) -> Option<(String, String, u32)> {
     Some((name, kind, elements))
 }
 
-fn told_of_ipset(sets: &[(String, String, u32)]) -> Option<Said> {
+fn told_of_ipset(sets: &[(String, String, u32)]) -> Option<SetRemarks> {
     let (first, _, _) = sets.first()?;
     let shown: Vec<_> = sets
         .iter()
@@ -159,7 +159,7 @@ fn told_of_ipset(sets: &[(String, String, u32)]) -> Option<Said> {
 }
 
 /// Finds ConfigServer Firewall (CSF), unless it is disabled.
-fn csf(subject: &Subject) -> Option<Said> {
+fn csf(subject: &Subject) -> Option<SetRemarks> {
     if !subject.file("etc/csf/csf.conf").exists() || subject.file("etc/csf/csf.disable").exists() {
         return None;
     }
@@ -187,7 +187,7 @@ fn unseen(what: &str, error: &io::Error, findings: &mut Findings) {
 mod tests {
     use super::*;
 
-    fn set(flags: u32, key: u32) -> Message {
+    fn set(flags: u32, key: u32) -> AttributeMessage {
         let word = |kind, word: &str| DefaultNla::new(kind, word.bytes().chain([0]).collect());
         let number = |kind, number: u32| DefaultNla::new(kind, number.to_be_bytes().to_vec());
         let attributes = vec![
@@ -196,11 +196,11 @@ mod tests {
             number(SET_FLAGS, flags),
             number(SET_KEY, key),
         ];
-        Message { kind: NFTABLES << 8 | 9, head: [1, 0, 0, 0], attributes }
+        AttributeMessage { kind: NFTABLES << 8 | 9, head: [1, 0, 0, 0], attributes }
     }
 
     #[test]
-    fn sets_of_addresses_are_told_and_others_are_not() {
+    fn only_sets_of_addresses_are_reported() {
         let found = named_set(&set(0, 7)).unwrap();
         assert_eq!((found.family, found.table.as_str()), ("inet", "filter"));
         for other in [set(1, 7), set(8, 8), set(0, 13)] {
@@ -212,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_ipset_is_told_with_how_many_it_has() {
+    fn ipset_set_is_reported_with_its_size() {
         let word = |kind, word: &str| DefaultNla::new(kind, word.bytes().chain([0]).collect());
         let elements =
             [8_u16.to_ne_bytes(), ELEMENTS.to_ne_bytes()].concat().into_iter().chain(7_u32.to_be_bytes());
         let attributes =
             vec![word(NAME, "bans"), word(TYPE, "hash:ip"), DefaultNla::new(DATA, elements.collect())];
-        let message = Message { kind: 0, head: [0; 4], attributes };
+        let message = AttributeMessage { kind: 0, head: [0; 4], attributes };
         let sets: Vec<_> = ipset(&message).into_iter().collect();
         assert_eq!(sets, [("bans".to_owned(), "hash:ip".to_owned(), 7)]);
         assert_eq!(told_of_ipset(&sets).unwrap().0, "ipset has sets of addresses: bans (7)");

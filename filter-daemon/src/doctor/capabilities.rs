@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_capabilities_are_named() {
         let first = "         0          0 4294967295";
         assert_eq!(told(ALL, true, first).0, Health::Ok);
         let (health, told_of) = told(CapabilitySet::NET_ADMIN, true, first);

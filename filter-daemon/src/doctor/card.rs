@@ -6,7 +6,7 @@ use std::io;
 use rtnetlink::packet_core::DefaultNla;
 use rtnetlink::sys::protocols::NETLINK_GENERIC;
 
-use crate::netlink::{self, Message, each, text, within};
+use crate::netlink::{self, AttributeMessage, each, text, within};
 
 /// The facts about a card; none where the kernel does not report them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,13 +114,13 @@ fn header(index: u32) -> DefaultNla {
     DefaultNla::new(HEADER | NESTED, index.collect())
 }
 
-fn generic(family: &str, command: u8, about: DefaultNla) -> io::Result<Option<Message>> {
+fn generic(family: &str, command: u8, about: DefaultNla) -> io::Result<Option<AttributeMessage>> {
     let name = DefaultNla::new(FAMILY_NAME, family.bytes().chain([0]).collect());
-    let asked = Message { kind: CONTROL, head: [GET_FAMILY, 2, 0, 0], attributes: vec![name] };
+    let asked = AttributeMessage { kind: CONTROL, head: [GET_FAMILY, 2, 0, 0], attributes: vec![name] };
     let known = netlink::ask(NETLINK_GENERIC, asked)?;
     let id = known.first().and_then(|family| family.attribute(FAMILY_ID));
     let Some(kind) = id.and_then(|id| Some(u16::from_ne_bytes(id.try_into().ok()?))) else { return Ok(None) };
-    let asked = Message { kind, head: [command, 1, 0, 0], attributes: vec![about] };
+    let asked = AttributeMessage { kind, head: [command, 1, 0, 0], attributes: vec![about] };
     Ok(netlink::ask(NETLINK_GENERIC, asked)?.into_iter().next())
 }
 
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_to_oneself_has_no_driver_that_runs_programs() {
+    fn loopback_driver_runs_no_programs() {
         // The loopback interface has number 1 in every namespace. Kernels before 6.3 do not report features.
         let card = of(1);
         assert!(card.xdp.is_none_or(|bits| bits & XDP_BASIC == 0), "{card:?}");

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_nobody_keeps_or_that_is_wrong_is_told() {
+    fn unsynchronised_or_wrong_clock_is_reported() {
         let told = |now, keeper, is_synchronised| {
             let mut findings = Findings::default();
             judge(now, keeper, is_synchronised, &mut findings);

@@ -13,7 +13,7 @@ const CHECK: &str = "configuration";
 
 /// The interfaces to filter.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedInterfaces {
     Named(Vec<String>),
     /// No interface is named anywhere.
     Nothing,
@@ -21,7 +21,7 @@ pub enum Wanted {
 
 /// Reads the configuration, and returns the wanted interfaces: those that were named, those of the
 /// configuration, and those that a daemon filters already.
-pub fn check(subject: &Subject, findings: &mut Findings) -> Wanted {
+pub fn check(subject: &Subject, findings: &mut Findings) -> WantedInterfaces {
     let config = subject.config.as_ref().and_then(|path| read(path, subject.is_config_named, findings));
     let mut names = config
         .map_or_else(|| subject.interfaces.clone(), |config| config.interfaces_besides(&subject.interfaces));
@@ -32,7 +32,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) -> Wanted {
         names.extend(more);
     }
     if !names.is_empty() {
-        return Wanted::Named(names);
+        return WantedInterfaces::Named(names);
     }
     let message = "no interface is configured: the active ones were checked";
     findings.warn(
@@ -40,7 +40,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) -> Wanted {
         message,
         Some("filterd doctor --iface eth0, or `interfaces: [eth0]` in the configuration".to_owned()),
     );
-    Wanted::Nothing
+    WantedInterfaces::Nothing
 }
 
 fn read(path: &Path, is_named: bool, findings: &mut Findings) -> Option<Config> {

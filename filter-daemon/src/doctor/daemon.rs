@@ -10,7 +10,7 @@ const CHECK: &str = "daemon";
 
 /// The result of asking the daemon.
 #[derive(Debug)]
-pub enum Asked {
+pub enum DaemonCheck {
     Answered(Box<Reply>),
     /// No daemon runs, and no filter was left.
     Nobody,
@@ -22,7 +22,7 @@ pub enum Asked {
     Silent(Explanation),
 }
 
-impl Asked {
+impl DaemonCheck {
     pub fn answer(&self) -> Option<&Reply> {
         match self {
             Self::Answered(status) => Some(status),
@@ -35,7 +35,7 @@ impl Asked {
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let socket = printable::path(&subject.socket).to_string();
     match &subject.daemon {
-        Asked::Answered(status) => {
+        DaemonCheck::Answered(status) => {
             let told = format!(
                 "filterd {} answers at {socket} (process {})",
                 printable::excerpt(&status.filterd),
@@ -61,10 +61,10 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
                 }
             }
         }
-        Asked::Nobody => {
+        DaemonCheck::Nobody => {
             findings.ok(CHECK, format!("none runs, and no filter is left (no process listens at {socket})"))
         }
-        Asked::Left(told) => {
+        DaemonCheck::Left(told) => {
             let mut lines = told.lines();
             let message = lines.next().unwrap_or_default().to_owned();
             let remedy = lines.collect::<Vec<_>>().join("\n");
@@ -74,8 +74,8 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
                 Some(remedy).filter(|remedy| !remedy.is_empty()),
             );
         }
-        Asked::NotPermitted => findings.could_not_see(format!("the daemon at {socket}")),
-        Asked::Silent(told) => {
+        DaemonCheck::NotPermitted => findings.could_not_see(format!("the daemon at {socket}")),
+        DaemonCheck::Silent(told) => {
             findings.fail(CHECK, told.message.clone(), told.remedy.clone());
         }
     }

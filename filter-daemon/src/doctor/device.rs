@@ -9,14 +9,14 @@ use rtnetlink::packet_route::link::{
 };
 use rtnetlink::sys::protocols::NETLINK_ROUTE;
 
-use crate::kernel::Interface;
+use crate::kernel::KernelInterface;
 use crate::kernel::interface;
 use crate::netlink;
 
 #[derive(Clone, Debug)]
 pub struct Device {
     /// The facts that filterd reads when it runs.
-    pub known: Interface,
+    pub known: KernelInterface,
     /// The kind of a virtual interface: `veth`, `bridge`, `vlan`.
     pub kind: Option<String>,
     /// The number of the bridge or bond that it is part of.

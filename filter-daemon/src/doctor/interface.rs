@@ -2,11 +2,11 @@
 //! attached to it.
 
 use super::card::Card;
-use super::configuration::Wanted;
+use super::configuration::WantedInterfaces;
 use super::device::Device;
 use super::findings::{Findings, Health};
 use super::{Subject, card, xdp};
-use crate::kernel::{AttachedMode, probe};
+use crate::kernel::{AttachMode, probe};
 use crate::text::{Explain, printable};
 
 const CHECK: &str = "interface";
@@ -16,10 +16,10 @@ const XDP: &str = "xdp";
 const DISPATCHER: &str = "xdp_dispatcher";
 
 /// Checks the wanted interfaces. If none is named, checks those that could be filtered.
-pub fn check(wanted: &Wanted, devices: &[Device], subject: &Subject, findings: &mut Findings) {
+pub fn check(wanted: &WantedInterfaces, devices: &[Device], subject: &Subject, findings: &mut Findings) {
     let chosen = match wanted {
-        Wanted::Named(names) => names.clone(),
-        Wanted::Nothing => candidates(devices),
+        WantedInterfaces::Named(names) => names.clone(),
+        WantedInterfaces::Nothing => candidates(devices),
     };
     if chosen.is_empty() {
         findings.fail(CHECK, "there is no interface except the loopback", Some("ip link".to_owned()));
@@ -168,14 +168,14 @@ fn whose(
     if probe::pinned_root(&subject.pin_dir) == Some(occupant.id) {
         let pins = printable::path(&subject.pin_dir);
         return match occupant.mode {
-            AttachedMode::Native => findings.of(
+            AttachMode::Native => findings.of(
                 name,
                 XDP,
                 Health::Ok,
                 format!("filterd is attached here in native mode (pins at {pins})"),
                 None,
             ),
-            AttachedMode::Generic => {
+            AttachMode::Generic => {
                 let told = format!(
                     "filterd is attached here in generic mode (pins at {pins}), which is several times slower"
                 );
@@ -202,12 +202,17 @@ fn remedy(program: &str, name: &str, otherwise: Option<String>) -> Option<String
 mod tests {
     use super::super::tests::machine;
     use super::*;
-    use crate::kernel::Interface;
+    use crate::kernel::KernelInterface;
 
     /// The kernel has no interface with such a number.
     fn device(name: &str, kind: Option<&str>, number: u32, master: Option<u32>) -> Device {
         Device {
-            known: Interface { name: name.into(), index: 2_000_000_000 + number, mtu: 1500, occupant: None },
+            known: KernelInterface {
+                name: name.into(),
+                index: 2_000_000_000 + number,
+                mtu: 1500,
+                occupant: None,
+            },
             kind: kind.map(str::to_owned),
             master: master.map(|master| 2_000_000_000 + master),
             lower: None,
@@ -222,7 +227,7 @@ mod tests {
     fn told(wanted: &str, devices: &[Device]) -> Vec<(String, String, String)> {
         let (_root, subject) = machine(&[]);
         let mut findings = Findings::default();
-        check(&Wanted::Named(vec![wanted.to_owned()]), devices, &subject, &mut findings);
+        check(&WantedInterfaces::Named(vec![wanted.to_owned()]), devices, &subject, &mut findings);
         let all = findings.all().iter();
         let told = |it: &super::super::Finding| {
             let interface = it.interface.clone().unwrap_or_default();
@@ -232,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_bond_is_told_to_name_the_bond() {
+    fn bond_member_is_told_to_name_the_bond() {
         let devices = [device("eth0", None, 1, Some(9)), device("bond0", Some("bond"), 9, None)];
         let said = told("eth0", &devices);
         let [(interface, message, remedy)] = &said[..] else { panic!("{said:?}") };
@@ -249,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_bond_each_part_is_looked_at() {
+    fn each_member_of_a_bond_is_checked() {
         let devices = [
             device("eth0", None, 1, Some(9)),
             device("eth1", None, 2, Some(9)),
@@ -281,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_under_a_dispatcher_are_taken_off_by_its_own_tool() {
+    fn dispatcher_programs_are_removed_by_their_tool() {
         let otherwise = || Some("ip link set dev eth0 xdp off".to_owned());
         assert_eq!(remedy("some_program", "eth0", otherwise()), otherwise());
         let told = remedy("xdp_dispatcher", "eth0", otherwise()).unwrap();

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_and_what_is_seen_tell_whether_programs_are_compiled() {
+    fn jit_state_comes_from_setting_and_programs() {
         let told = |enable, harden, is_compiled: Option<bool>| {
             let mut findings = Findings::default();
             judge(enable, harden, || is_compiled, &mut findings);

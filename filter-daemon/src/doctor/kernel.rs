@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_is_judged_by_what_it_can_do() {
+    fn kernel_is_judged_by_its_features() {
         let refuses = |number| Err(io::Error::from_raw_os_error(number));
         assert_eq!(told("6.1.0-49", [Ok(true), Ok(true)]).0, Health::Ok);
         assert_eq!(told("5.10.0", [Ok(true), Ok(true)]).0, Health::Fail);

@@ -1,7 +1,7 @@
 //! Checks memory. Maps count for the cgroup of the process that creates them. The limit on locked memory has
 //! no effect since Linux 5.11.
 
-use super::daemon::Asked;
+use super::daemon::DaemonCheck;
 use super::findings::size;
 use super::{Findings, Subject};
 use crate::memory;
@@ -14,7 +14,7 @@ const LITTLE: u64 = 64 << 20;
 
 /// Reports how much memory is free, and what limits it.
 pub fn check(subject: &Subject, findings: &mut Findings) {
-    let (free, whose) = if let Asked::Answered(status) = &subject.daemon {
+    let (free, whose) = if let DaemonCheck::Answered(status) = &subject.daemon {
         (memory::available_to(Some(status.pid)), "filterd")
     } else {
         (memory::available(), "a filterd started from here")
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_named_with_the_command_that_raises_it() {
+    fn memory_limit_is_shown_with_raising_command() {
         let told = |bytes, limit: Option<&str>| {
             let mut findings = Findings::default();
             judge(

@@ -28,7 +28,7 @@ mod xdp;
 use std::path::PathBuf;
 
 pub use card::runs_programs;
-pub use daemon::Asked;
+pub use daemon::DaemonCheck;
 pub use findings::{Finding, Findings, Health};
 
 /// The subject of the checks.
@@ -47,7 +47,7 @@ pub struct Subject {
     /// The pin directory of a daemon.
     pub pin_dir: PathBuf,
     /// The answer of a daemon, if one runs.
-    pub daemon: Asked,
+    pub daemon: DaemonCheck,
     /// The root of the machine's files, which is another directory in tests.
     pub root: PathBuf,
 }

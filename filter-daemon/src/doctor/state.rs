@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_without_room_is_told() {
+    fn full_disk_is_reported() {
         let told = |free, is_out_of_files| {
             let mut findings = Findings::default();
             judge("/var/lib/filterd", free, is_out_of_files, true, &mut findings);

@@ -21,7 +21,7 @@ pub fn machine(files: &[(&str, &str)]) -> (TempDir, Subject) {
         socket: "/nowhere/control.sock".into(),
         state_dir: root.path().join("var/lib/filterd"),
         pin_dir: root.path().join("sys/fs/bpf/filterd"),
-        daemon: Asked::Nobody,
+        daemon: DaemonCheck::Nobody,
         root: root.path().to_owned(),
     };
     (root, subject)
@@ -36,7 +36,7 @@ fn told(files: &[(&str, &str)], check: fn(&Subject, &mut Findings)) -> Vec<(Heal
 }
 
 #[test]
-fn a_csf_that_is_in_force_is_told_and_one_that_is_switched_off_is_not() {
+fn only_an_active_csf_is_reported() {
     let conf = ("etc/csf/csf.conf", "TESTING = \"0\"\n");
     let deny = ("etc/csf/csf.deny", "# comment\n203.0.113.7 # lfd\n\n198.51.100.0/24\n");
     let is_csf = |said: &(Health, String, String)| said.1.starts_with("CSF is installed");
@@ -53,7 +53,7 @@ fn a_csf_that_is_in_force_is_told_and_one_that_is_switched_off_is_not() {
 }
 
 #[test]
-fn who_bans_and_who_keeps_the_clock_are_known_by_their_processes() {
+fn other_services_are_recognised_by_process() {
     let banner = ("proc/312/comm", "fail2ban-server\n");
     let said = told(&[banner], blocklists::check);
     assert!(said.iter().any(|said| said.1.starts_with("fail2ban runs (process 312)")), "{said:?}");
@@ -67,7 +67,7 @@ fn who_bans_and_who_keeps_the_clock_are_known_by_their_processes() {
 }
 
 #[test]
-fn settings_of_the_compiler_are_read_where_they_are() {
+fn jit_settings_are_read_from_their_files() {
     let enable = |word| ("proc/sys/net/core/bpf_jit_enable", word);
     assert_eq!(told(&[enable("1\n")], jit::check)[0].0, Health::Ok);
     assert_eq!(told(&[enable("0\n")], jit::check)[0].0, Health::Warn);
@@ -84,7 +84,7 @@ fn types_of_the_kernel_are_not_needed() {
 }
 
 #[test]
-fn pins_on_another_kind_of_file_system_are_told() {
+fn pins_outside_bpffs_are_reported() {
     let said = told(&[("sys/fs/bpf/.keep", "")], bpffs::check);
     assert_eq!((said[0].0, said[0].2.as_str()), (Health::Warn, "mount -t bpf bpf /sys/fs/bpf"));
     let (_root, mut subject) = machine(&[]);
@@ -100,13 +100,13 @@ fn pins_on_another_kind_of_file_system_are_told() {
 }
 
 #[test]
-fn a_state_directory_that_is_a_file_is_told() {
+fn state_directory_that_is_a_file_is_reported() {
     let said = told(&[("var/lib/filterd", "")], state::check);
     assert!(said[0].0 == Health::Fail && said[0].1.ends_with("is no directory"), "{said:?}");
 }
 
 #[test]
-fn what_cannot_be_seen_is_one_line() {
+fn unreadable_items_share_a_line() {
     let mut findings = Findings::default();
     findings.could_not_see("nftables");
     findings.could_not_see("the pins");
@@ -118,16 +118,16 @@ fn what_cannot_be_seen_is_one_line() {
 }
 
 #[test]
-fn without_a_daemon_the_configuration_alone_says_which_interfaces() {
+fn without_daemon_the_configuration_names_interfaces() {
     let (root, mut subject) = machine(&[("f.yaml", "interfaces: [eth1, eth0]\n")]);
     subject.config = Some(root.path().join("f.yaml"));
     subject.interfaces = vec!["eth0".into()];
     let mut findings = Findings::default();
     let wanted = configuration::check(&subject, &mut findings);
-    assert_eq!(wanted, configuration::Wanted::Named(vec!["eth0".into(), "eth1".into()]));
+    assert_eq!(wanted, configuration::WantedInterfaces::Named(vec!["eth0".into(), "eth1".into()]));
     (subject.config, subject.is_config_named) = (Some("/nowhere".into()), false);
     subject.interfaces.clear();
-    assert_eq!(configuration::check(&subject, &mut findings), configuration::Wanted::Nothing);
+    assert_eq!(configuration::check(&subject, &mut findings), configuration::WantedInterfaces::Nothing);
 }
 
 #[test]

@@ -13,10 +13,10 @@ const LONGEST_WHOLE: u32 = 4096 - 256 - 320 - 18;
 const NEED_HALF: [&str; 2] = ["ena", "gve"];
 
 /// The severity, the message and the command that fixes it.
-pub type Said = (Health, String, Option<String>);
+pub type XdpFinding = (Health, String, Option<String>);
 
 /// The prediction for an interface without a program.
-pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<Said> {
+pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<XdpFinding> {
     if let Some(said) = by_kind(device, lower) {
         return vec![said];
     }
@@ -32,7 +32,7 @@ pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<Said>
 }
 
 /// Kinds that are known to refuse a program, with the interface to use instead.
-fn by_kind(device: &Device, lower: Option<&Device>) -> Option<Said> {
+fn by_kind(device: &Device, lower: Option<&Device>) -> Option<XdpFinding> {
     if device.is_loopback {
         return Some(generic("the loopback: no packet from outside arrives here".to_owned(), None));
     }
@@ -58,7 +58,7 @@ fn by_kind(device: &Device, lower: Option<&Device>) -> Option<Said> {
 }
 
 /// Settings that may prevent a program which the driver could run.
-fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
+fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<XdpFinding> {
     let name = device.name();
     let mtu = device.known.mtu;
     let mut found = Vec::new();
@@ -97,18 +97,18 @@ fn off(name: &str, card: &Card) -> Option<String> {
     (!off.is_empty()).then(|| format!("ethtool -K {name} {}", off.join(" ")))
 }
 
-fn generic(why: String, remedy: Option<String>) -> Said {
+fn generic(why: String, remedy: Option<String>) -> XdpFinding {
     (Health::Warn, format!("{why}; generic XDP works, and is several times slower"), remedy)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Interface;
+    use crate::kernel::KernelInterface;
 
     fn device(kind: Option<&str>) -> Device {
         Device {
-            known: Interface { name: "eth0".into(), index: 2, mtu: 1500, occupant: None },
+            known: KernelInterface { name: "eth0".into(), index: 2, mtu: 1500, occupant: None },
             kind: kind.map(str::to_owned),
             master: None,
             lower: None,
@@ -123,7 +123,7 @@ mod tests {
         Card { xdp: Some(bits), ..Card::default() }
     }
 
-    fn remedy(said: &[Said]) -> &str {
+    fn remedy(said: &[XdpFinding]) -> &str {
         said[0].2.as_deref().unwrap_or_default()
     }
 
@@ -140,8 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn a_vlan_and_what_shares_an_interface_send_one_to_the_interface_below() {
-        let below = Device { known: Interface { name: "eth7".into(), ..device(None).known }, ..device(None) };
+    fn virtual_interfaces_point_to_the_lower_one() {
+        let below =
+            Device { known: KernelInterface { name: "eth7".into(), ..device(None).known }, ..device(None) };
         for kind in ["vlan", "macvlan", "ipvlan"] {
             let said = expect(&device(Some(kind)), Some(&below), &card(XDP_BASIC));
             assert_eq!(remedy(&said), "filterd run --iface eth7", "{kind}");
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_mtu_is_in_the_way_only_where_frames_cannot_be_in_pieces() {
+    fn large_mtu_matters_only_without_fragments() {
         let mut large = device(None);
         large.known.mtu = 9000;
         let said = expect(&large, None, &card(XDP_BASIC));
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_that_merges_packets_or_has_no_channels_left_is_told_with_the_command() {
+    fn card_problems_are_reported_with_commands() {
         let merging = Card { merges: vec!["rx-lro".into(), "rx-gro-hw".into()], ..card(XDP_BASIC) };
         assert_eq!(
             remedy(&expect(&device(None), None, &merging)),

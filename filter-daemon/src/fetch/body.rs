@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use super::error::FetchError;
-use super::message::{self, End, LONGEST_PIECE};
+use super::message::{self, BodyEnd, LONGEST_PIECE};
 use super::spawner;
 use crate::clock;
 
@@ -21,12 +21,12 @@ pub enum Fetched {
         from: Vec<IpAddr>,
     },
     /// A new version to read.
-    Body(Box<Body>),
+    Body(Box<FetchedBody>),
 }
 
 /// The bytes of a body as they arrive. A read fails if the body broke off, was too large or too slow, and
 /// [`FetchError::of`] gives the reason. Only a body that was read to its end without an error is complete.
-pub struct Body {
+pub struct FetchedBody {
     /// The server's tag for this version.
     pub etag: Option<String>,
     /// When it was last modified, in the server's words.
@@ -35,27 +35,27 @@ pub struct Body {
     pub content_type: Option<String>,
     /// The addresses that were asked.
     pub from: Vec<IpAddr>,
-    hearing: Hearing,
+    hearing: ChildReader,
     most: u64,
     left_of_piece: usize,
     ended: Option<Result<(), FetchError>>,
 }
 
 /// Reads from a fetching process within a time limit.
-pub struct Hearing {
+pub struct ChildReader {
     stream: UnixStream,
     begun: Instant,
     patience: Duration,
     heard: u64,
 }
 
-impl Body {
+impl FetchedBody {
     /// The most addresses that are remembered for a feed.
     pub const MOST_FROM: usize = 8;
 
     /// Starts a body after its head was read.
     pub fn begin(
-        hearing: Hearing,
+        hearing: ChildReader,
         most: u64,
         etag: Option<String>,
         last_modified: Option<String>,
@@ -63,7 +63,7 @@ impl Body {
         mut from: Vec<IpAddr>,
     ) -> Self {
         from.truncate(Self::MOST_FROM);
-        let hearing = Hearing { heard: 0, ..hearing };
+        let hearing = ChildReader { heard: 0, ..hearing };
         Self { etag, last_modified, content_type, from, hearing, most, left_of_piece: 0, ended: None }
     }
 
@@ -87,13 +87,13 @@ impl Body {
 
     fn end(&mut self) -> Result<(), FetchError> {
         match message::receive(&mut self.hearing).map_err(|error| self.hearing.why(error))? {
-            End::Whole => Ok(()),
-            End::Failed(error) => Err(error),
+            BodyEnd::Whole => Ok(()),
+            BodyEnd::Failed(error) => Err(error),
         }
     }
 }
 
-impl Read for Body {
+impl Read for FetchedBody {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if into.is_empty() {
             return Ok(0);
@@ -111,13 +111,13 @@ impl Read for Body {
     }
 }
 
-impl fmt::Debug for Body {
+impl fmt::Debug for FetchedBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Body").field("etag", &self.etag).field("from", &self.from).finish_non_exhaustive()
     }
 }
 
-impl Hearing {
+impl ChildReader {
     /// Starts the time limit now.
     pub fn begin(stream: UnixStream, patience: Duration) -> Self {
         Self { stream, begun: clock::instant(), patience, heard: 0 }
@@ -136,7 +136,7 @@ impl Hearing {
     }
 }
 
-impl Read for Hearing {
+impl Read for ChildReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         // The spawner ends fetches that are too slow; this timeout applies if the spawner hangs.
         let left = (self.patience + spawner::LATEST * 2).saturating_sub(self.begun.elapsed());
@@ -159,8 +159,14 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         say(&mut theirs);
         drop(theirs);
-        let mut body =
-            Body::begin(Hearing::begin(ours, Duration::from_secs(60)), most, None, None, None, Vec::new());
+        let mut body = FetchedBody::begin(
+            ChildReader::begin(ours, Duration::from_secs(60)),
+            most,
+            None,
+            None,
+            None,
+            Vec::new(),
+        );
         let mut bytes = Vec::new();
         let ended = body.read_to_end(&mut bytes).err();
         (bytes, ended.map(|error| FetchError::of(&error).cloned().expect("it says why")))
@@ -171,16 +177,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_to_be_whole_is_whole() {
+    fn announced_end_completes_the_body() {
         let whole = read(10, |to| {
             pieces(to, &["1.2.3.4\n", "5\n", ""]);
-            message::send(to, &End::Whole).unwrap();
+            message::send(to, &BodyEnd::Whole).unwrap();
         });
         assert_eq!(whole, (b"1.2.3.4\n5\n".to_vec(), None));
     }
 
     #[test]
-    fn whoever_dies_has_not_said_that_it_was_all() {
+    fn missing_end_is_an_error() {
         let interrupted = Some(FetchError::Interrupted("it says no more".to_owned()));
         let cases: [fn(&mut UnixStream); 4] = [
             |to| pieces(to, &["1.2.3.4\n"]),
@@ -200,13 +206,19 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_says_why_and_says_it_again() {
+    fn failed_body_repeats_its_error() {
         let error = FetchError::BrokenOff { bytes: 2, why: "the server closed the connection".to_owned() };
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         pieces(&mut theirs, &["1\n", ""]);
-        message::send(&mut theirs, &End::Failed(error.clone())).unwrap();
-        let mut body =
-            Body::begin(Hearing::begin(ours, Duration::from_secs(60)), 100, None, None, None, Vec::new());
+        message::send(&mut theirs, &BodyEnd::Failed(error.clone())).unwrap();
+        let mut body = FetchedBody::begin(
+            ChildReader::begin(ours, Duration::from_secs(60)),
+            100,
+            None,
+            None,
+            None,
+            Vec::new(),
+        );
         let mut some = [0; 10];
         assert_eq!(body.read(&mut some).unwrap(), 2);
         for _ in 0..2 {
@@ -215,16 +227,16 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_believed_who_says_more_than_may_come() {
+    fn oversized_messages_are_refused() {
         assert_eq!(read(5, |to| pieces(to, &["1234", "56"])).1, Some(FetchError::TooLarge(5)));
         let boundless = read(1 << 40, |to| to.write_all(&u32::MAX.to_be_bytes()).unwrap()).1;
         assert!(matches!(boundless, Some(FetchError::Interrupted(_))), "{boundless:?}");
     }
 
     #[test]
-    fn nobody_is_waited_for_for_ever() {
+    fn silent_child_times_out() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let mut hearing = Hearing::begin(ours, Duration::ZERO);
+        let mut hearing = ChildReader::begin(ours, Duration::ZERO);
         let error = hearing.read(&mut [0]).unwrap_err();
         assert!(matches!(hearing.why(error), FetchError::TooSlow { .. }));
         drop(theirs);

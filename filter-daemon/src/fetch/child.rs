@@ -13,8 +13,8 @@ use rustix::thread::set_name;
 
 use super::authorities;
 use super::client;
-use super::message::{self, Head};
-use super::order::Order;
+use super::message::{self, FetchHead};
+use super::order::FetchOrder;
 use super::permits::Permits;
 use super::restrict;
 
@@ -32,14 +32,14 @@ pub fn be(spawner: u32) -> io::Result<()> {
     }
     let permits: Permits = serde_json::from_reader(io::stdin().lock())?;
     let mut line = UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let order: Order = message::receive(&mut line)?;
+    let order: FetchOrder = message::receive(&mut line)?;
     if let Err(error) = permits.check(&order) {
-        return message::send(&mut line, &Head::Failed(error));
+        return message::send(&mut line, &FetchHead::Failed(error));
     }
     let authorities = authorities::read();
     match restrict::child(&order) {
         Ok(()) => client::fetch(&order, &authorities, &mut line),
         // A process that could do more than fetch must not fetch.
-        Err(error) => message::send(&mut line, &Head::Failed(error)),
+        Err(error) => message::send(&mut line, &FetchHead::Failed(error)),
     }
 }

@@ -13,14 +13,14 @@ use ureq::unversioned::transport::{Connector, RustlsConnector};
 use ureq::{Agent, Body};
 
 use super::authorities::Authorities;
-use super::connector::Connected;
+use super::connector::RecordingConnector;
 use super::error::{BadRedirect, FetchError};
-use super::message::{self, End, Head, LONGEST_PIECE};
-use super::order::Order;
-use super::resolver::Judging;
+use super::message::{self, BodyEnd, FetchHead, LONGEST_PIECE};
+use super::order::FetchOrder;
+use super::resolver::SafeResolver;
 use super::retry;
-use super::surplus::Watch;
-use super::trouble::Trouble;
+use super::surplus::SurplusConnector;
+use super::trouble::ErrorContext;
 use super::url::Url;
 use crate::clock;
 
@@ -40,34 +40,38 @@ const LONGEST_TAG: usize = 1024;
 const AGENT: &str = concat!("filterd/", env!("CARGO_PKG_VERSION"));
 
 /// The state of one fetch.
-struct Conversation<'a> {
-    order: &'a Order,
+struct FetchSession<'a> {
+    order: &'a FetchOrder,
     authorities: &'a Authorities,
-    connected: Connected,
+    connected: RecordingConnector,
     begun: Instant,
 }
 
 /// Fetches, and sends the result to `to`. It fails only if the receiver is gone.
-pub fn fetch(order: &Order, authorities: &Authorities, to: &mut UnixStream) -> io::Result<()> {
+pub fn fetch(order: &FetchOrder, authorities: &Authorities, to: &mut UnixStream) -> io::Result<()> {
     let configured = order.url.uri().host().unwrap_or_default().to_owned();
-    let mut talk =
-        Conversation { order, authorities, connected: Connected::to(&configured), begun: clock::instant() };
+    let mut talk = FetchSession {
+        order,
+        authorities,
+        connected: RecordingConnector::to(&configured),
+        begun: clock::instant(),
+    };
     let response = match talk.follow() {
         Ok(response) => response,
-        Err(error) => return message::send(to, &Head::Failed(error)),
+        Err(error) => return message::send(to, &FetchHead::Failed(error)),
     };
     let from = talk.connected.seen().from.clone();
     if response.status() == 304 {
-        return message::send(to, &Head::Unchanged { from });
+        return message::send(to, &FetchHead::Unchanged { from });
     }
     let is_told = tells_its_end(&response);
     let names = [header::ETAG, header::LAST_MODIFIED, header::CONTENT_TYPE];
     let [etag, last_modified, content_type] = names.map(|name| tag(&response, &name));
-    message::send(to, &Head::Body { etag, last_modified, content_type, from })?;
+    message::send(to, &FetchHead::Body { etag, last_modified, content_type, from })?;
     talk.pass_on(response.into_body(), is_told, to)
 }
 
-impl Conversation<'_> {
+impl FetchSession<'_> {
     /// Sends the request, and follows redirects.
     fn follow(&mut self) -> Result<Response<Body>, FetchError> {
         let mut url = self.order.url.clone();
@@ -123,9 +127,12 @@ impl Conversation<'_> {
             .max_idle_connections(0)
             .timeout_global(Some(self.left()))
             .build();
-        let connector =
-            self.connected.clone().chain(RustlsConnector::default()).chain(Watch(self.connected.clone()));
-        Ok(Agent::with_parts(config, connector, Judging::of(self.order)))
+        let connector = self
+            .connected
+            .clone()
+            .chain(RustlsConnector::default())
+            .chain(SurplusConnector(self.connected.clone()));
+        Ok(Agent::with_parts(config, connector, SafeResolver::of(self.order)))
     }
 
     /// At least a millisecond, because zero would mean no limit.
@@ -163,31 +170,31 @@ impl Conversation<'_> {
                     bytes += read as u64;
                     last = piece[read - 1];
                     if bytes > self.order.most_bytes {
-                        break End::Failed(FetchError::TooLarge(self.order.most_bytes));
+                        break BodyEnd::Failed(FetchError::TooLarge(self.order.most_bytes));
                     }
                     message::send_piece(to, &piece[..read])?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => break End::Failed(self.trouble(&self.order.url).of(error.into(), bytes)),
+                Err(error) => break BodyEnd::Failed(self.trouble(&self.order.url).of(error.into(), bytes)),
             }
         };
         message::send_piece(to, &[])?;
         message::send(to, &end)
     }
 
-    fn end(&self, bytes: u64, is_whole: bool) -> End {
+    fn end(&self, bytes: u64, is_whole: bool) -> BodyEnd {
         let why = if self.connected.seen().has_surplus {
             "the server sent more than the size it had told"
         } else if !is_whole {
             "the server had told no size, and there is no end of the last line"
         } else {
-            return End::Whole;
+            return BodyEnd::Whole;
         };
-        End::Failed(FetchError::BrokenOff { bytes, why: why.to_owned() })
+        BodyEnd::Failed(FetchError::BrokenOff { bytes, why: why.to_owned() })
     }
 
-    fn trouble<'a>(&self, url: &'a Url) -> Trouble<'a> {
-        Trouble { url, patience: self.order.patience, last_failed: self.connected.seen().last_failed }
+    fn trouble<'a>(&self, url: &'a Url) -> ErrorContext<'a> {
+        ErrorContext { url, patience: self.order.patience, last_failed: self.connected.seen().last_failed }
     }
 }
 

@@ -11,14 +11,14 @@ use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout, Tc
 
 /// The record of the connections of one fetch.
 #[derive(Clone)]
-pub struct Connected {
+pub struct RecordingConnector {
     /// The host that the list names.
     configured: Arc<str>,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<ConnectionRecord>>,
 }
 
 #[derive(Default)]
-pub struct Seen {
+pub struct ConnectionRecord {
     /// The address at which the configured host was last reached, not those of redirects.
     pub from: Vec<IpAddr>,
     /// The last address that could not be reached.
@@ -27,14 +27,14 @@ pub struct Seen {
     pub has_surplus: bool,
 }
 
-impl Connected {
+impl RecordingConnector {
     /// An empty record, for a list that names this host.
     pub fn to(configured: &str) -> Self {
         Self { configured: configured.into(), seen: Arc::default() }
     }
 
     /// There is one thread. The crate requires a type that several threads could share.
-    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub fn seen(&self) -> MutexGuard<'_, ConnectionRecord> {
         self.seen.lock().expect("nobody panics with it")
     }
 
@@ -47,7 +47,7 @@ impl Connected {
     }
 }
 
-impl Connector for Connected {
+impl Connector for RecordingConnector {
     type Out = <TcpConnector as Connector>::Out;
 
     fn connect(&self, details: &ConnectionDetails, _: Option<()>) -> Result<Option<Self::Out>, Error> {
@@ -102,7 +102,7 @@ fn passed_since(details: &ConnectionDetails) -> Duration {
     }
 }
 
-impl fmt::Debug for Connected {
+impl fmt::Debug for RecordingConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Connected")
     }

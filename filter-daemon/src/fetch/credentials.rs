@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_them_is_shown() {
+    fn credentials_are_never_shown() {
         let shown = format!("{:?}", Credentials::Bearer("secret".to_owned()));
         assert!(!shown.contains("secret"), "{shown}");
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::reachable::Reason;
+use super::reachable::UnreachableReason;
 use crate::text::{Explain, printable};
 
 /// A certificate must not vouch for itself.
@@ -31,7 +31,7 @@ pub enum FetchError {
         host: String,
         /// The first of its addresses.
         address: IpAddr,
-        why: Reason,
+        why: UnreachableReason,
         /// True if a redirect led there, rather than the `url` of the list.
         is_redirect: bool,
     },
@@ -141,7 +141,7 @@ impl FetchError {
         if let Self::Status(_, after) = self { *after } else { None }
     }
 
-    /// The reason in an error of [`Body`](super::body::Body).
+    /// The reason in an error of [`FetchedBody`](super::body::FetchedBody).
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
@@ -233,10 +233,11 @@ mod tests {
 
     /// Otherwise a server could make the operator allow requests to private addresses.
     #[test]
-    fn a_redirect_to_a_private_address_is_not_to_be_allowed() {
+    fn redirect_remedy_never_suggests_allow_private() {
         let remedy = |is_redirect| {
             let (host, address) = ("10.9.9.9".to_owned(), IpAddr::from([10, 9, 9, 9]));
-            let told = FetchError::Refused { host, address, why: Reason::Private, is_redirect }.explain();
+            let told =
+                FetchError::Refused { host, address, why: UnreachableReason::Private, is_redirect }.explain();
             told.remedy.expect("there is one")
         };
         assert!(remedy(false).contains("allow_private") && !remedy(true).contains("allow_private"));
@@ -244,7 +245,7 @@ mod tests {
 
     /// A self-signed certificate is refused, even if it is trusted.
     #[test]
-    fn to_trust_what_is_self_signed_is_no_remedy() {
+    fn self_signed_remedy_suggests_an_authority() {
         let remedy = |why: &str| {
             let told = FetchError::Tls { host: "lists.example".to_owned(), why: why.to_owned() }.explain();
             told.remedy.expect("there is one")

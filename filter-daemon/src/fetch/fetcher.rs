@@ -8,17 +8,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use super::body::{Body, Fetched, Hearing};
+use super::body::{ChildReader, Fetched, FetchedBody};
 use super::error::FetchError;
-use super::line::Line;
-use super::message::{self, Head};
-use super::order::Order;
+use super::line::SpawnerSocket;
+use super::message::{self, FetchHead};
+use super::order::FetchOrder;
 use super::spawner;
 use crate::accounts::User;
 
 /// Fetches through the spawner process. Clones share it, and it ends when the last one is dropped.
 #[derive(Clone)]
-pub struct Fetcher(Arc<Line>);
+pub struct Fetcher(Arc<SpawnerSocket>);
 
 impl Fetcher {
     /// Starts the process. It becomes `user` if this process is root; if `user` is root or none, it becomes
@@ -41,7 +41,7 @@ impl Fetcher {
         user: Option<&User>,
         log: &[&str],
     ) -> io::Result<Self> {
-        let (ours, theirs) = Line::pair()?;
+        let (ours, theirs) = SpawnerSocket::pair()?;
         let user = user.filter(|user| !user.uid.is_root());
         // This makes `ps` show the name filterd.
         command.arg0("filterd").args(log).arg(spawner::VERB).args(user.map(|user| &user.name));
@@ -57,26 +57,26 @@ impl Fetcher {
     }
 
     /// Fetches. It waits for the network, so call it on a thread of its own.
-    pub fn fetch(&self, order: Order) -> Result<Fetched, FetchError> {
+    pub fn fetch(&self, order: FetchOrder) -> Result<Fetched, FetchError> {
         order.check()?;
         let interrupted = |error: io::Error| FetchError::Interrupted(error.to_string());
         let (mut ours, theirs) = UnixStream::pair().map_err(interrupted)?;
         self.0.send(order.patience, theirs.as_fd()).map_err(|error| FetchError::Gone(error.to_string()))?;
         drop(theirs);
         let sent = message::send(&mut ours, &order);
-        let mut hearing = Hearing::begin(ours, order.patience);
+        let mut hearing = ChildReader::begin(ours, order.patience);
         // A child that closes the socket early has sent the reason before.
         let head =
             message::receive(&mut hearing).map_err(|error| hearing.why(sent.err().unwrap_or(error)))?;
         match head {
-            Head::Failed(error) => Err(error),
-            Head::Unchanged { mut from } => {
-                from.truncate(Body::MOST_FROM);
+            FetchHead::Failed(error) => Err(error),
+            FetchHead::Unchanged { mut from } => {
+                from.truncate(FetchedBody::MOST_FROM);
                 Ok(Fetched::Unchanged { from })
             }
-            Head::Body { etag, last_modified, content_type, from } => {
+            FetchHead::Body { etag, last_modified, content_type, from } => {
                 let most = order.most_bytes;
-                let body = Body::begin(hearing, most, etag, last_modified, content_type, from);
+                let body = FetchedBody::begin(hearing, most, etag, last_modified, content_type, from);
                 Ok(Fetched::Body(Box::new(body)))
             }
         }

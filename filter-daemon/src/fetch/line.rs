@@ -13,9 +13,9 @@ use rustix::net::{
 };
 
 /// One end of the socket.
-pub struct Line(OwnedFd);
+pub struct SpawnerSocket(OwnedFd);
 
-impl Line {
+impl SpawnerSocket {
     pub fn pair() -> io::Result<(Self, OwnedFd)> {
         let (one, other) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
@@ -56,7 +56,7 @@ impl Line {
     }
 }
 
-impl AsFd for Line {
+impl AsFd for SpawnerSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -18,7 +18,7 @@ pub const LONGEST_PIECE: usize = 64 * 1024;
 
 /// The first message of a reply.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Head {
+pub enum FetchHead {
     /// The server has nothing newer.
     Unchanged { from: Vec<IpAddr> },
     /// A new version follows.
@@ -34,7 +34,7 @@ pub enum Head {
 
 /// The last message of a body.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum End {
+pub enum BodyEnd {
     /// The body is complete.
     Whole,
     /// The body is incomplete.

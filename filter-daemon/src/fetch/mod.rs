@@ -27,13 +27,13 @@ mod surplus;
 mod trouble;
 mod url;
 
-pub use body::{Body, Fetched};
+pub use body::{Fetched, FetchedBody};
 pub use child::{VERB as CHILD, be as be_child};
 pub use credentials::Credentials;
 pub use error::{BadRedirect, FetchError};
 pub use fetcher::Fetcher;
-pub use order::Order;
-pub use permits::{Permit, Reader};
-pub use reachable::Reason as Unreachable;
+pub use order::FetchOrder;
+pub use permits::{Permit, PermitReader};
+pub use reachable::UnreachableReason as Unreachable;
 pub use spawner::{VERB as SPAWNER, be as be_spawner};
 pub use url::{NotAUrl, Url};

@@ -12,7 +12,7 @@ use super::url::Url;
 
 /// The order for one fetch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Order {
+pub struct FetchOrder {
     /// The address to fetch.
     pub url: Url,
     /// The server's tag of the present version.
@@ -33,7 +33,7 @@ pub struct Order {
     pub patience: Duration,
 }
 
-impl Order {
+impl FetchOrder {
     /// Checks that the order does not reveal credentials.
     pub fn check(&self) -> Result<(), FetchError> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
@@ -62,8 +62,8 @@ impl Order {
 pub mod tests {
     use super::*;
 
-    pub fn order(url: &str) -> Order {
-        Order {
+    pub fn order(url: &str) -> FetchOrder {
+        FetchOrder {
             url: url.parse().unwrap(),
             etag: None,
             last_modified: None,
@@ -76,8 +76,8 @@ pub mod tests {
         }
     }
 
-    fn with_key(url: &str, insecure: bool) -> Order {
-        Order { credentials: Some(Credentials::Bearer("key".to_owned())), insecure, ..order(url) }
+    fn with_key(url: &str, insecure: bool) -> FetchOrder {
+        FetchOrder { credentials: Some(Credentials::Bearer("key".to_owned())), insecure, ..order(url) }
     }
 
     #[test]
@@ -96,7 +96,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_key_is_sent_in_the_clear_only_where_that_is_said() {
+    fn unencrypted_key_needs_insecure() {
         assert_eq!(with_key("https://a.example/", false).check(), Ok(()));
         assert_eq!(with_key("http://a.example/", true).check(), Ok(()));
         let refused = with_key("http://a.example/", false);
@@ -106,7 +106,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_key_is_not_sent_in_the_clear_once_https_leads_there_though_that_was_said() {
+    fn redirect_to_http_gets_no_key() {
         let order = with_key("https://a.example/", true);
         assert_eq!(order.credentials_for(&"http://a.example/".parse().unwrap()), None);
     }

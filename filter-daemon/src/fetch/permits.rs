@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::error::FetchError;
-use super::order::Order;
+use super::order::FetchOrder;
 use super::url::Url;
 
 /// How many versions of the configuration are remembered. After a rollback, an earlier version is active
@@ -24,7 +24,7 @@ pub struct Permit {
 }
 
 impl Permit {
-    fn covers(&self, order: &Order) -> bool {
+    fn covers(&self, order: &FetchOrder) -> bool {
         self.url.as_text() == order.url.as_text()
             && (self.insecure || !order.insecure)
             && (self.allow_private || !order.allow_private)
@@ -42,7 +42,7 @@ pub enum Permits {
 
 impl Permits {
     /// Checks that the order has a permit.
-    pub fn check(&self, order: &Order) -> Result<(), FetchError> {
+    pub fn check(&self, order: &FetchOrder) -> Result<(), FetchError> {
         match self {
             Self::Named(permits) if !permits.iter().any(|permit| permit.covers(order)) => {
                 Err(FetchError::NotNamed(order.url.to_string()))
@@ -53,18 +53,18 @@ impl Permits {
 }
 
 /// Reads the configuration as it is now; none if it is missing or invalid.
-pub type Reader = Box<dyn FnMut() -> Option<Vec<Permit>>>;
+pub type PermitReader = Box<dyn FnMut() -> Option<Vec<Permit>>>;
 
 /// The versions of the configuration since the process started.
-pub struct Versions {
-    reader: Option<Reader>,
+pub struct PermitVersions {
+    reader: Option<PermitReader>,
     /// The remembered versions, the newest last.
     read: VecDeque<Vec<Permit>>,
 }
 
-impl Versions {
+impl PermitVersions {
     /// Starts with the present configuration. Without a reader, everything is permitted.
-    pub fn begin(reader: Option<Reader>) -> Self {
+    pub fn begin(reader: Option<PermitReader>) -> Self {
         let mut versions = Self { reader, read: VecDeque::new() };
         versions.read_again();
         versions
@@ -118,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn no_order_is_bolder_than_its_permit() {
+    fn order_cannot_exceed_its_permit() {
         let named = permit("https://a.example/");
         let bold = [
-            Order { allow_private: true, ..order("https://a.example/") },
-            Order { insecure: true, ..order("https://a.example/") },
+            FetchOrder { allow_private: true, ..order("https://a.example/") },
+            FetchOrder { insecure: true, ..order("https://a.example/") },
         ];
         for order in &bold {
             assert!(Permits::Named(vec![named.clone()]).check(order).is_err());
@@ -135,7 +135,7 @@ mod tests {
     fn earlier_versions_stay_permitted_for_rollbacks() {
         let file = Rc::new(RefCell::new(Some(vec![permit("http://first.example/")])));
         let its = Rc::clone(&file);
-        let mut versions = Versions::begin(Some(Box::new(move || its.borrow().clone())));
+        let mut versions = PermitVersions::begin(Some(Box::new(move || its.borrow().clone())));
         *file.borrow_mut() = Some(vec![permit("http://second.example/")]);
         let permits = versions.permits();
         for url in ["http://first.example/", "http://second.example/"] {

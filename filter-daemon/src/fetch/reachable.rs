@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why an address must not be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reason {
+pub enum UnreachableReason {
     /// An address of this host.
     Own,
     /// 127.0.0.0/8 and ::1, the loopback addresses.
@@ -31,7 +31,7 @@ pub enum Reason {
     Reserved,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for UnreachableReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Own => "an address of this host",
@@ -47,10 +47,10 @@ impl fmt::Display for Reason {
 }
 
 /// Why a host with the addresses `own` must not ask this address; none if it may.
-pub fn why_not(address: IpAddr, own: &[IpAddr]) -> Option<Reason> {
+pub fn why_not(address: IpAddr, own: &[IpAddr]) -> Option<UnreachableReason> {
     let reached = || std::iter::once(address).chain(inside(address).map(IpAddr::V4));
     if reached().any(|address| own.iter().any(|own| own.to_canonical() == address.to_canonical())) {
-        return Some(Reason::Own);
+        return Some(UnreachableReason::Own);
     }
     reached().find_map(|address| match address {
         IpAddr::V4(address) => special4(address),
@@ -58,34 +58,38 @@ pub fn why_not(address: IpAddr, own: &[IpAddr]) -> Option<Reason> {
     })
 }
 
-fn special4(address: Ipv4Addr) -> Option<Reason> {
+fn special4(address: Ipv4Addr) -> Option<UnreachableReason> {
     Some(match address.octets() {
-        [127, ..] => Reason::Loopback,
-        [10, ..] | [192, 168, ..] | [172, 16..=31, ..] => Reason::Private,
-        [100, 64..=127, ..] => Reason::Carrier,
-        [169, 254, ..] => Reason::LinkLocal,
-        [224..=239, ..] => Reason::Multicast,
-        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [198, 18..=19, ..] => Reason::Documentation,
+        [127, ..] => UnreachableReason::Loopback,
+        [10, ..] | [192, 168, ..] | [172, 16..=31, ..] => UnreachableReason::Private,
+        [100, 64..=127, ..] => UnreachableReason::Carrier,
+        [169, 254, ..] => UnreachableReason::LinkLocal,
+        [224..=239, ..] => UnreachableReason::Multicast,
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [198, 18..=19, ..] => {
+            UnreachableReason::Documentation
+        }
         // This network, protocol assignments, former 6to4 relays, and addresses reserved for the future.
-        [0, ..] | [192, 0, 0, _] | [192, 88, 99, _] | [240..=255, ..] => Reason::Reserved,
+        [0, ..] | [192, 0, 0, _] | [192, 88, 99, _] | [240..=255, ..] => UnreachableReason::Reserved,
         _ => return None,
     })
 }
 
-fn special6(address: Ipv6Addr) -> Option<Reason> {
+fn special6(address: Ipv6Addr) -> Option<UnreachableReason> {
     Some(match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 1] => Reason::Loopback,
+        [0, 0, 0, 0, 0, 0, 0, 1] => UnreachableReason::Loopback,
         // The IPv4 address inside is judged by itself: mapped addresses, and the well-known NAT64 prefix.
         [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => return None,
-        [0x64, 0xff9b, 1, ..] | [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Reason::Private,
-        [0xfe80..=0xfebf, ..] => Reason::LinkLocal,
-        [0xff00..=0xffff, ..] => Reason::Multicast,
-        [0x2001, 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] | [0x2001, 2, 0, ..] => Reason::Documentation,
+        [0x64, 0xff9b, 1, ..] | [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => UnreachableReason::Private,
+        [0xfe80..=0xfebf, ..] => UnreachableReason::LinkLocal,
+        [0xff00..=0xffff, ..] => UnreachableReason::Multicast,
+        [0x2001, 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] | [0x2001, 2, 0, ..] => {
+            UnreachableReason::Documentation
+        }
         // Teredo is judged by the addresses inside. The rest up to 2001:1ff is for protocol assignments.
         [0x2001, 0, ..] => return None,
-        [0x2001, 0..=0x01ff, ..] => Reason::Reserved,
+        [0x2001, 0..=0x01ff, ..] => UnreachableReason::Reserved,
         [0x2000..=0x3fff, ..] => return None,
-        _ => Reason::Reserved,
+        _ => UnreachableReason::Reserved,
     })
 }
 
@@ -114,12 +118,12 @@ fn inside(address: IpAddr) -> impl Iterator<Item = Ipv4Addr> {
 mod tests {
     use super::*;
 
-    fn reason(address: &str) -> Option<Reason> {
+    fn reason(address: &str) -> Option<UnreachableReason> {
         why_not(address.parse().unwrap(), &["198.41.0.4".parse().unwrap(), "2a00:1::1".parse().unwrap()])
     }
 
     #[test]
-    fn what_everybody_can_reach_is_asked() {
+    fn public_addresses_are_accepted() {
         for address in [
             "1.1.1.1",
             "9.255.255.255",
@@ -154,8 +158,8 @@ mod tests {
     }
 
     #[test]
-    fn what_only_some_can_reach_is_not() {
-        use Reason::*;
+    fn special_addresses_are_refused() {
+        use UnreachableReason::*;
         let cases = [
             (Loopback, "127.0.0.1 127.255.255.255 ::1"),
             (Private, "10.0.0.0 10.255.255.255 172.16.0.0 172.31.255.255 192.168.0.0 192.168.255.255"),
@@ -178,8 +182,8 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv4_address_inside_an_ipv6_one_is_judged_too() {
-        use Reason::*;
+    fn embedded_ipv4_addresses_are_judged() {
+        use UnreachableReason::*;
         let cases = [
             (Loopback, "::ffff:127.0.0.1"),
             (LinkLocal, "::ffff:169.254.169.254"),
@@ -204,9 +208,9 @@ mod tests {
     }
 
     #[test]
-    fn this_hosts_own_addresses_are_not_asked_though_everybody_can_reach_them() {
-        assert_eq!(reason("198.41.0.4"), Some(Reason::Own));
-        assert_eq!(reason("2a00:1::1"), Some(Reason::Own));
+    fn own_addresses_are_refused() {
+        assert_eq!(reason("198.41.0.4"), Some(UnreachableReason::Own));
+        assert_eq!(reason("2a00:1::1"), Some(UnreachableReason::Own));
         assert_eq!(reason("198.41.0.5"), None);
     }
 }

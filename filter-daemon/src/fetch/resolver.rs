@@ -10,7 +10,7 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
 use super::error::FetchError;
-use super::order::Order;
+use super::order::FetchOrder;
 use super::reachable;
 use super::url::Url;
 
@@ -18,16 +18,16 @@ use super::url::Url;
 const MOST: usize = 8;
 
 /// Resolves names, and refuses addresses that must not be asked.
-pub struct Judging {
+pub struct SafeResolver {
     own: Vec<IpAddr>,
     allow_private: bool,
     /// The host that the list names.
     configured: String,
 }
 
-impl Judging {
+impl SafeResolver {
     /// The resolver with the limits of this order.
-    pub fn of(order: &Order) -> Self {
+    pub fn of(order: &FetchOrder) -> Self {
         Self {
             own: order.own.clone(),
             allow_private: order.allow_private,
@@ -71,7 +71,7 @@ fn no_such_host(host: &str, why: &str) -> FetchError {
     FetchError::NoSuchHost { host: host.to_owned(), why: why.to_owned() }
 }
 
-impl Resolver for Judging {
+impl Resolver for SafeResolver {
     fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let url = Url::parse(&uri.to_string()).map_err(|error| ureq::Error::BadUri(error.to_string()))?;
         let found = look_up(&url).and_then(|found| self.judge(url.host(), &found));
@@ -84,7 +84,7 @@ impl Resolver for Judging {
     }
 }
 
-impl fmt::Debug for Judging {
+impl fmt::Debug for SafeResolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Judging")
     }

@@ -13,8 +13,8 @@ use nix::sys::resource::{Resource, setrlimit};
 use rustix::thread::set_no_new_privs;
 
 use super::error::FetchError;
-use super::order::Order;
-use crate::seccomp::{self, Process};
+use super::order::FetchOrder;
+use crate::seccomp::{self, ProcessKind};
 
 /// Enough memory for a fetch: a few buffers, the authorities, and the program.
 const MOST_MEMORY: u64 = 512 << 20;
@@ -27,14 +27,14 @@ const MOST_DESCRIPTORS: u64 = 32;
 pub fn spawner() -> io::Result<bool> {
     let knows_ports = files::spawner().map_err(io::Error::other)?;
     // Each fetch restricts itself again, and nothing is fetched where that fails.
-    if let Err(error) = seccomp::restrict(Process::Fetcher) {
+    if let Err(error) = seccomp::restrict(ProcessKind::Fetcher) {
         tracing::warn!("the process that starts fetches of lists is not confined by seccomp: {error}");
     }
     Ok(knows_ports)
 }
 
 /// Gives up everything except the fetch of this order.
-pub fn child(order: &Order) -> Result<(), FetchError> {
+pub fn child(order: &FetchOrder) -> Result<(), FetchError> {
     let unrestricted = |error: &dyn std::fmt::Display| FetchError::Unrestricted(error.to_string());
     limit(order.patience).map_err(|error| unrestricted(&error))?;
     this_thread(order.url.port()).map_err(|error| unrestricted(&error))
@@ -59,7 +59,7 @@ fn limit(patience: Duration) -> io::Result<()> {
 fn this_thread(port: u16) -> io::Result<()> {
     set_no_new_privs(true)?;
     files::child(port).map_err(io::Error::other)?;
-    seccomp::restrict(Process::Fetch).map_err(io::Error::other)
+    seccomp::restrict(ProcessKind::Fetch).map_err(io::Error::other)
 }
 
 #[cfg(test)]

@@ -19,9 +19,9 @@ use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_nam
 
 use super::child;
 use super::error::FetchError;
-use super::line::Line;
-use super::message::{self, Head};
-use super::permits::{Permits, Reader, Versions};
+use super::line::SpawnerSocket;
+use super::message::{self, FetchHead};
+use super::permits::{PermitReader, PermitVersions, Permits};
 use super::restrict;
 use crate::accounts::{self, User};
 use crate::clock;
@@ -51,7 +51,7 @@ struct Fetch {
 }
 
 /// Runs the spawner process. With a reader, it fetches only what the configuration names.
-pub fn be(user: Option<&str>, reader: Option<Reader>) -> io::Result<()> {
+pub fn be(user: Option<&str>, reader: Option<PermitReader>) -> io::Result<()> {
     set_name(c"filterd-fetcher")?;
     set_no_new_privs(true)?;
     for capability in CapabilitySet::all() {
@@ -61,13 +61,13 @@ pub fn be(user: Option<&str>, reader: Option<Reader>) -> io::Result<()> {
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
     // Signals to a whole terminal or service are for the daemon; this process ends after it.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
-    let line = Line::of(io::stdin().as_fd().try_clone_to_owned()?);
+    let line = SpawnerSocket::of(io::stdin().as_fd().try_clone_to_owned()?);
     if !restrict::spawner()? {
         tracing::info!(
             "this kernel's Landlock cannot limit to which ports lists are fetched from (Linux 6.7 and newer can)"
         );
     }
-    serve(&line, &mut Versions::begin(reader))
+    serve(&line, &mut PermitVersions::begin(reader))
 }
 
 fn become_nobody_in_particular(user: Option<&str>) -> io::Result<()> {
@@ -94,7 +94,7 @@ fn become_nobody_in_particular(user: Option<&str>) -> io::Result<()> {
 }
 
 /// Starts the ordered fetches, and ends those that take too long, until the socket closes.
-fn serve(line: &Line, versions: &mut Versions) -> io::Result<()> {
+fn serve(line: &SpawnerSocket, versions: &mut PermitVersions) -> io::Result<()> {
     let mut fetches: Vec<Fetch> = Vec::new();
     loop {
         let is_asked = wait(line, &fetches)?;
@@ -106,7 +106,7 @@ fn serve(line: &Line, versions: &mut Versions) -> io::Result<()> {
         let Some(socket) = socket else { continue };
         match start(patience, &socket, &versions.permits(), fetches.len()) {
             Ok(fetch) => fetches.push(fetch),
-            Err(error) => _ = message::send(&mut UnixStream::from(socket), &Head::Failed(error)),
+            Err(error) => _ = message::send(&mut UnixStream::from(socket), &FetchHead::Failed(error)),
         }
     }
     fetches.iter_mut().for_each(end);
@@ -115,7 +115,7 @@ fn serve(line: &Line, versions: &mut Versions) -> io::Result<()> {
 
 /// Waits for an order, the end of a fetch, a receiver that closed its socket, or a timeout. Returns whether
 /// there is an order.
-fn wait(line: &Line, fetches: &[Fetch]) -> io::Result<bool> {
+fn wait(line: &SpawnerSocket, fetches: &[Fetch]) -> io::Result<bool> {
     let mut who = vec![PollFd::new(line.as_fd(), PollFlags::POLLIN)];
     for fetch in fetches {
         who.push(PollFd::new(fetch.ended.as_fd(), PollFlags::POLLIN));

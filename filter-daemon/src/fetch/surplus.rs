@@ -6,26 +6,26 @@ use std::fmt;
 use ureq::Error;
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
 
-use super::connector::Connected;
+use super::connector::RecordingConnector;
 
 /// Wraps connections as the outermost layer, where the bytes are HTTP.
-pub struct Watch(pub Connected);
+pub struct SurplusConnector(pub RecordingConnector);
 
 /// A connection that is watched for surplus bytes.
-pub struct Watched<T: Transport> {
+pub struct SurplusTransport<T: Transport> {
     inner: T,
-    connected: Connected,
+    connected: RecordingConnector,
 }
 
-impl<In: Transport> Connector<In> for Watch {
-    type Out = Watched<In>;
+impl<In: Transport> Connector<In> for SurplusConnector {
+    type Out = SurplusTransport<In>;
 
     fn connect(&self, _: &ConnectionDetails, chained: Option<In>) -> Result<Option<Self::Out>, Error> {
-        Ok(chained.map(|inner| Watched { inner, connected: self.0.clone() }))
+        Ok(chained.map(|inner| SurplusTransport { inner, connected: self.0.clone() }))
     }
 }
 
-impl<T: Transport> Transport for Watched<T> {
+impl<T: Transport> Transport for SurplusTransport<T> {
     fn buffers(&mut self) -> &mut dyn Buffers {
         self.inner.buffers()
     }
@@ -48,19 +48,19 @@ impl<T: Transport> Transport for Watched<T> {
 }
 
 /// A connection is dropped as soon as its body has ended.
-impl<T: Transport> Drop for Watched<T> {
+impl<T: Transport> Drop for SurplusTransport<T> {
     fn drop(&mut self) {
         self.connected.seen().has_surplus = !self.inner.buffers().input().is_empty();
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for SurplusConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Watch")
     }
 }
 
-impl<T: Transport> fmt::Debug for Watched<T> {
+impl<T: Transport> fmt::Debug for SurplusTransport<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Watched({:?})", self.inner)
     }

@@ -16,13 +16,13 @@ use super::error::{FetchError, SELF_SIGNED};
 use super::url::Url;
 
 /// The circumstances of an error.
-pub struct Trouble<'a> {
+pub struct ErrorContext<'a> {
     pub url: &'a Url,
     pub patience: Duration,
     pub last_failed: Option<SocketAddr>,
 }
 
-impl Trouble<'_> {
+impl ErrorContext<'_> {
     /// Translates an error after this many bytes of the body.
     pub fn of(&self, error: Error, bytes: u64) -> FetchError {
         match error {

@@ -19,7 +19,7 @@ pub struct Url(Uri);
 
 /// The origin of a URL. Credentials are for one origin alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct UrlOrigin {
     pub is_secure: bool,
     pub host: String,
     pub port: u16,
@@ -119,9 +119,9 @@ impl Url {
         self.0.port_u16().unwrap_or(if self.is_secure() { 443 } else { 80 })
     }
 
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> UrlOrigin {
         let host = self.host().trim_end_matches('.').to_ascii_lowercase();
-        Origin { is_secure: self.is_secure(), host, port: self.port() }
+        UrlOrigin { is_secure: self.is_secure(), host, port: self.port() }
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn only_http_is_asked_and_nobody_is_named_in_it() {
+    fn only_http_without_credentials_is_accepted() {
         for text in ["http://a.example/x", "HTTPS://A.example", "https://[2001:db8::1]:8443/", " http://a/ "]
         {
             url(text);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_and_hosts_are_told_apart() {
+    fn ports_and_hosts_are_distinguished() {
         let cases = [
             ("http://a/", "a", 80),
             ("https://a/", "a", 443),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_answer_it_is_depends_on_scheme_host_and_port() {
+    fn origin_is_scheme_host_and_port() {
         let same = ["https://a/x", "https://a:443/y?z", "https://A/", "https://a./"];
         assert!(same.iter().all(|text| url(text).origin() == url(same[0]).origin()));
         for text in ["http://a/", "https://b/", "https://a:444/", "https://sub.a/"] {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_key_is_not_shown() {
+    fn query_is_not_shown() {
         let url = url("https://a.example/list?key=secret");
         assert_eq!(format!("{url} {url:?}"), "https://a.example/list?… Url(https://a.example/list?…)");
         assert_eq!(url.as_text(), "https://a.example/list?key=secret");

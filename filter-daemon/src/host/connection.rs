@@ -28,13 +28,13 @@ const LONGEST: usize = 16 * 1024;
 
 /// Both ends of a TCP connection of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Connection {
+pub struct SshConnection {
     /// The remote end of the connection.
     pub peer: SocketAddr,
     pub own: SocketAddr,
 }
 
-impl Connection {
+impl SshConnection {
     /// Parses `SSH_CONNECTION`, which sshd sets: address and port of the remote end, then of this host.
     #[must_use]
     pub fn parse(words: &str) -> Option<Self> {
@@ -87,7 +87,7 @@ impl Connection {
 }
 
 /// The format of `SSH_CONNECTION`.
-impl fmt::Display for Connection {
+impl fmt::Display for SshConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { peer, own } = self;
         write!(f, "{} {} {} {}", peer.ip(), peer.port(), own.ip(), own.port())
@@ -114,10 +114,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_sshd_tells_is_understood_and_nothing_else() {
+    fn ssh_connection_is_parsed_strictly() {
         let both = |words| {
-            let one = Connection::parse(words)?;
-            assert_eq!(Connection::parse(&one.to_string()), Some(one), "what is written is read");
+            let one = SshConnection::parse(words)?;
+            assert_eq!(SshConnection::parse(&one.to_string()), Some(one), "what is written is read");
             Some(format!("{} {}", one.peer, one.own))
         };
         assert_eq!(
@@ -149,9 +149,9 @@ mod tests {
             let client = TcpStream::connect((comes, port)).unwrap();
             let (served, _) = listener.accept().unwrap();
             let (peer, own) = (client.local_addr().unwrap(), client.peer_addr().unwrap());
-            let connection = Connection { peer, own };
+            let connection = SshConnection { peer, own };
             assert!(connection.is_open().unwrap(), "{connection:?}");
-            let other = Connection { peer: SocketAddr::new(peer.ip(), 1), own };
+            let other = SshConnection { peer: SocketAddr::new(peer.ip(), 1), own };
             assert!(!other.is_open().unwrap(), "somebody listens, and nobody came by it");
             drop((client, served, listener));
             assert!(!connection.is_open().unwrap(), "{connection:?} is over");

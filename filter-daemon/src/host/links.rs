@@ -11,14 +11,14 @@ use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteMessage,
 use rtnetlink::{Handle, MulticastGroup, RouteMessageBuilder};
 use tokio::sync::mpsc;
 
-use super::{Fact, What, plain};
+use super::{HostRole, ProtectedAddress, plain};
 
 /// The most routes that are read. An internet router has a million of them and needs none of this; default
 /// routes, if any, come first.
 const MOST_ROUTES: usize = 10_000;
 
 /// All facts in the network namespace of this process.
-pub async fn facts() -> Result<Vec<Fact>, rtnetlink::Error> {
+pub async fn facts() -> Result<Vec<ProtectedAddress>, rtnetlink::Error> {
     let (connection, handle, _) =
         rtnetlink::new_connection().map_err(|error| rtnetlink::Error::NamespaceError(error.to_string()))?;
     let talking = tokio::spawn(connection);
@@ -49,7 +49,7 @@ pub fn changes() -> io::Result<mpsc::Receiver<()>> {
     Ok(told)
 }
 
-async fn ask(handle: &Handle) -> Result<Vec<Fact>, rtnetlink::Error> {
+async fn ask(handle: &Handle) -> Result<Vec<ProtectedAddress>, rtnetlink::Error> {
     let mut facts = own(handle).await?;
     for any in [
         RouteMessageBuilder::<std::net::Ipv4Addr>::new().build(),
@@ -58,7 +58,9 @@ async fn ask(handle: &Handle) -> Result<Vec<Fact>, rtnetlink::Error> {
         let mut routes = handle.route().get(any).execute().take(MOST_ROUTES);
         while let Some(route) = routes.try_next().await? {
             let found = gateways(&route).into_iter();
-            facts.extend(found.map(|address| Fact { address: plain(address), what: What::Gateway }));
+            facts.extend(
+                found.map(|address| ProtectedAddress { address: plain(address), what: HostRole::Gateway }),
+            );
         }
     }
     facts.sort();
@@ -66,7 +68,7 @@ async fn ask(handle: &Handle) -> Result<Vec<Fact>, rtnetlink::Error> {
     Ok(facts)
 }
 
-async fn own(handle: &Handle) -> Result<Vec<Fact>, rtnetlink::Error> {
+async fn own(handle: &Handle) -> Result<Vec<ProtectedAddress>, rtnetlink::Error> {
     let mut names = HashMap::new();
     let mut links = handle.link().get().execute();
     while let Some(link) = links.try_next().await? {
@@ -91,7 +93,12 @@ async fn own(handle: &Handle) -> Result<Vec<Fact>, rtnetlink::Error> {
         }
         // On a point-to-point link, the second address is that of the other end.
         let own = local.or(other).into_iter();
-        facts.extend(own.map(|address| Fact { address: plain(address), what: What::Own(name.clone()) }));
+        facts.extend(
+            own.map(|address| ProtectedAddress {
+                address: plain(address),
+                what: HostRole::Own(name.clone()),
+            }),
+        );
     }
     Ok(facts)
 }

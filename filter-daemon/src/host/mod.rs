@@ -16,21 +16,21 @@ use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-pub use connection::Connection;
+pub use connection::SshConnection;
 pub use links::{changes, facts as links};
-pub use stamp::Stamp;
+pub use stamp::FileStamp;
 
 /// An address that must stay connected, and why.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Fact {
+pub struct ProtectedAddress {
     pub address: IpAddr,
     /// The role of the address.
-    pub what: What,
+    pub what: HostRole,
 }
 
 /// The role of an address for this host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum What {
+pub enum HostRole {
     /// An address of this host, on this interface.
     Own(String),
     /// A gateway of this host.
@@ -47,15 +47,15 @@ pub enum What {
 
 /// The facts found, and reports of what could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    pub facts: Vec<Fact>,
+pub struct HostFindings {
+    pub facts: Vec<ProtectedAddress>,
     /// Reports of what could not be read.
-    pub untold: Vec<Untold>,
+    pub untold: Vec<MissingFact>,
 }
 
 /// A report of something that could not be found out.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Untold {
+pub struct MissingFact {
     /// The missing fact, and the reason.
     pub message: String,
     /// How to fix it.
@@ -64,7 +64,7 @@ pub struct Untold {
 
 /// The files that list name servers and sessions.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct HostFiles {
     /// Files with name servers; every existing one is read.
     pub resolvers: Vec<PathBuf>,
     /// The directory where logind has one file for each session.
@@ -73,7 +73,7 @@ pub struct Places {
     pub utmp: PathBuf,
 }
 
-impl Default for Places {
+impl Default for HostFiles {
     fn default() -> Self {
         // The local resolvers of systemd and NetworkManager forward to the servers in these files.
         let behind = ["/run/systemd/resolve/resolv.conf", "/run/NetworkManager/no-stub-resolv.conf"];
@@ -86,10 +86,10 @@ impl Default for Places {
     }
 }
 
-impl Places {
+impl HostFiles {
     /// Reads the files. A missing file counts as empty, and an unreadable one is reported.
-    pub fn look(&self) -> Found {
-        let mut found = Found::default();
+    pub fn look(&self) -> HostFindings {
+        let mut found = HostFindings::default();
         for path in &self.resolvers {
             let text = found.take(path, std::fs::read(path)).unwrap_or_default();
             found.facts.extend(resolvers::facts(&String::from_utf8_lossy(&text)));
@@ -102,12 +102,12 @@ impl Places {
     }
 
     /// A stamp that changes when any of the files changes.
-    pub fn stamp(&self) -> Stamp {
-        Stamp::of(self.resolvers.iter().chain([&self.sessions, &self.utmp]))
+    pub fn stamp(&self) -> FileStamp {
+        FileStamp::of(self.resolvers.iter().chain([&self.sessions, &self.utmp]))
     }
 }
 
-impl Found {
+impl HostFindings {
     /// The result of a read; none if the file is missing or unreadable.
     fn take<T>(&mut self, path: &Path, read: io::Result<T>) -> Option<T> {
         match read {
@@ -119,7 +119,7 @@ impl Found {
                     "let filterd's user read it (`ls -l {}`); until then allow its addresses: filterd allow add ADDRESS",
                     path.display()
                 );
-                self.untold.push(Untold { message, remedy });
+                self.untold.push(MissingFact { message, remedy });
                 None
             }
         }
@@ -136,7 +136,7 @@ fn plain(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }
 
-impl fmt::Display for What {
+impl fmt::Display for HostRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own(interface) => write!(f, "this host's own address on {interface}"),
@@ -157,9 +157,9 @@ mod tests {
 
     use super::*;
 
-    fn places(directory: &Path) -> Places {
+    fn places(directory: &Path) -> HostFiles {
         let path = |name: &str| directory.join(name);
-        Places {
+        HostFiles {
             resolvers: vec![path("resolv.conf"), path("behind")],
             sessions: path("sessions"),
             utmp: path("utmp"),
@@ -167,22 +167,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_tells_nothing_and_what_cannot_be_read_is_told() {
+    fn unreadable_files_are_reported_missing_ones_not() {
         let directory = tempfile::tempdir().unwrap();
         let places = places(directory.path());
-        assert_eq!(places.look(), Found::default());
+        assert_eq!(places.look(), HostFindings::default());
         fs::write(directory.path().join("resolv.conf"), "nameserver 192.0.2.53\n").unwrap();
         // Even root cannot read a directory as a file.
         fs::create_dir(directory.path().join("behind")).unwrap();
         fs::set_permissions(directory.path().join("behind"), Permissions::from_mode(0o700)).unwrap();
         let found = places.look();
-        assert_eq!(found.facts, [Fact { address: "192.0.2.53".parse().unwrap(), what: What::NameServer }]);
+        assert_eq!(
+            found.facts,
+            [ProtectedAddress { address: "192.0.2.53".parse().unwrap(), what: HostRole::NameServer }]
+        );
         assert_eq!(found.untold.len(), 1, "{found:?}");
         assert!(found.untold[0].message.contains("behind"), "{found:?}");
     }
 
     #[test]
-    fn nobody_is_guarded_who_is_nobody() {
+    fn unspecified_and_multicast_are_not_protected() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("resolv.conf"), "nameserver 0.0.0.0\nnameserver ff02::1\n").unwrap();
         assert_eq!(places(directory.path()).look().facts, []);

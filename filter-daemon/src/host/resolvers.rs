@@ -1,15 +1,15 @@
 //! Name servers from files in the format of resolv.conf(5).
 
-use super::{Fact, What, plain};
+use super::{HostRole, ProtectedAddress, plain};
 
 /// The name servers in the text of such a file.
-pub fn facts(text: &str) -> impl Iterator<Item = Fact> + '_ {
+pub fn facts(text: &str) -> impl Iterator<Item = ProtectedAddress> + '_ {
     let words = text.lines().filter_map(|line| line.trim_start().strip_prefix("nameserver"));
     let words =
         words.filter_map(|rest| rest.starts_with([' ', '\t']).then(|| rest.split_whitespace().next())?);
     // A link-local address is followed by its interface.
     let addresses = words.filter_map(|word| word.split('%').next()?.parse().ok());
-    addresses.map(|address| Fact { address: plain(address), what: What::NameServer })
+    addresses.map(|address| ProtectedAddress { address: plain(address), what: HostRole::NameServer })
 }
 
 #[cfg(test)]

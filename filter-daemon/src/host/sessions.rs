@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Fact, Found, Untold, What, plain};
+use super::{HostFindings, HostRole, MissingFact, ProtectedAddress, plain};
 
 /// The most sessions that are read, because each is a file.
 const MOST: usize = 4096;
@@ -12,14 +12,14 @@ const MOST: usize = 4096;
 #[derive(Debug, PartialEq, Eq)]
 enum Remote {
     /// An address with its user.
-    Address(Fact),
+    Address(ProtectedAddress),
     /// A host name with its user. A name is never resolved, because the answer could be forged.
     Name { host: String, user: String },
 }
 
 /// Adds the remote hosts of all sessions in this directory. A session with a host name needs no report if
 /// an address of its user is already known.
-pub fn look(directory: &Path, found: &mut Found) {
+pub fn look(directory: &Path, found: &mut HostFindings) {
     let Some(files) = found.take(directory, fs::read_dir(directory)) else { return };
     let mut named = Vec::new();
     for file in files.flatten().take(MOST) {
@@ -35,11 +35,12 @@ pub fn look(directory: &Path, found: &mut Found) {
         }
     }
     let is_known = |user: &str| {
-        let is_there = |fact: &&Fact| matches!(&fact.what, What::Session(other) if other == user);
+        let is_there =
+            |fact: &&ProtectedAddress| matches!(&fact.what, HostRole::Session(other) if other == user);
         found.facts.iter().find(is_there).is_some()
     };
     let untold: Vec<_> = named.into_iter().filter(|(_, user)| !is_known(user)).collect();
-    found.untold.extend(untold.into_iter().map(|(host, user)| Untold {
+    found.untold.extend(untold.into_iter().map(|(host, user)| MissingFact {
         message: format!(
             "{user} is logged in from {host}, a name instead of an address: it is not guarded"
         ),
@@ -56,7 +57,9 @@ fn remote(session: &str) -> Option<Remote> {
     let host = value("REMOTE_HOST").filter(|host| !host.is_empty())?;
     let user = value("USER").unwrap_or_default().to_owned();
     match host.split('%').next()?.parse() {
-        Ok(address) => Some(Remote::Address(Fact { address: plain(address), what: What::Session(user) })),
+        Ok(address) => {
+            Some(Remote::Address(ProtectedAddress { address: plain(address), what: HostRole::Session(user) }))
+        }
         Err(_) => Some(Remote::Name { host: host.to_owned(), user }),
     }
 }
@@ -86,17 +89,20 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_tells_a_name_is_told_unless_its_address_is_known() {
+    fn session_by_name_is_reported_unless_known() {
         let directory = tempfile::tempdir().unwrap();
         let named = "USER=alice\nREMOTE=1\nREMOTE_HOST=desk.example.org\n";
         fs::write(directory.path().join("5"), named).unwrap();
         nix::unistd::mkfifo(&directory.path().join("5.ref"), nix::sys::stat::Mode::S_IRUSR).unwrap();
-        let mut found = Found::default();
+        let mut found = HostFindings::default();
         look(directory.path(), &mut found);
         assert!(found.untold[0].message.starts_with("alice is logged in from desk.example.org"), "{found:?}");
-        let fact = Fact { address: "192.0.2.7".parse().unwrap(), what: What::Session("alice".into()) };
-        let mut known = Found { facts: vec![fact.clone()], untold: vec![] };
+        let fact = ProtectedAddress {
+            address: "192.0.2.7".parse().unwrap(),
+            what: HostRole::Session("alice".into()),
+        };
+        let mut known = HostFindings { facts: vec![fact.clone()], untold: vec![] };
         look(directory.path(), &mut known);
-        assert_eq!(known, Found { facts: vec![fact], untold: vec![] });
+        assert_eq!(known, HostFindings { facts: vec![fact], untold: vec![] });
     }
 }

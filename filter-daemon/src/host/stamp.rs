@@ -13,13 +13,13 @@ const RECENT: Duration = Duration::from_millis(100);
 
 /// Identifies the contents of some files.
 #[derive(Clone, Debug, Default)]
-pub struct Stamp {
+pub struct FileStamp {
     files: Vec<Option<[i64; 7]>>,
     /// True if none of the files was changed recently.
     is_settled: bool,
 }
 
-impl Stamp {
+impl FileStamp {
     /// The stamp of the files at these paths now. Take it before reading them.
     pub fn of(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
         let files: Vec<_> = paths.into_iter().map(|path| of(path.as_ref())).collect();
@@ -47,14 +47,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_seen_and_one_that_had_just_been_made_is_not_trusted() {
+    fn recent_change_is_not_trusted() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (old, nobody) = ([Path::new("/proc/version")], [Path::new("/nowhere")]);
-        assert!(Stamp::of(nobody).is_still(&Stamp::of(nobody)));
-        let old = Stamp { is_settled: true, ..Stamp::of(old) };
-        assert!(!old.is_still(&Stamp::of(nobody)));
+        assert!(FileStamp::of(nobody).is_still(&FileStamp::of(nobody)));
+        let old = FileStamp { is_settled: true, ..FileStamp::of(old) };
+        assert!(!old.is_still(&FileStamp::of(nobody)));
         fs::write(file.path(), "1").unwrap();
-        let just_changed = Stamp::of([file.path()]);
-        assert!(!just_changed.is_still(&Stamp::of([file.path()])), "it may be written again within a tick");
+        let just_changed = FileStamp::of([file.path()]);
+        assert!(
+            !just_changed.is_still(&FileStamp::of([file.path()])),
+            "it may be written again within a tick"
+        );
     }
 }

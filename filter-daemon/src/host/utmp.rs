@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
-use super::{Fact, What, plain};
+use super::{HostRole, ProtectedAddress, plain};
 
 /// The size of a record on Linux, equal on all known processors.
 const RECORD: usize = 384;
@@ -33,15 +33,15 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The remote hosts of all sessions. A record whose process is gone is left over from a crash, and is
 /// skipped.
-pub fn facts(utmp: &[u8]) -> impl Iterator<Item = Fact> + '_ {
+pub fn facts(utmp: &[u8]) -> impl Iterator<Item = ProtectedAddress> + '_ {
     facts_of(utmp, |process| kill(Pid::from_raw(process), None) != Err(Errno::ESRCH))
 }
 
-fn facts_of(utmp: &[u8], is_alive: impl Fn(i32) -> bool) -> impl Iterator<Item = Fact> {
+fn facts_of(utmp: &[u8], is_alive: impl Fn(i32) -> bool) -> impl Iterator<Item = ProtectedAddress> {
     utmp.chunks_exact(RECORD).filter_map(move |record| fact(record, &is_alive))
 }
 
-fn fact(record: &[u8], is_alive: impl Fn(i32) -> bool) -> Option<Fact> {
+fn fact(record: &[u8], is_alive: impl Fn(i32) -> bool) -> Option<ProtectedAddress> {
     if u16::from_ne_bytes(*record.first_chunk()?) != USER_PROCESS {
         return None;
     }
@@ -57,8 +57,8 @@ fn fact(record: &[u8], is_alive: impl Fn(i32) -> bool) -> Option<Fact> {
         bytes => Ipv6Addr::from(bytes).into(),
     };
     let user = record.get(USER)?.split(|byte| *byte == 0).next()?;
-    let what = What::Session(String::from_utf8_lossy(user).into_owned());
-    (!address.is_unspecified()).then(|| Fact { address: plain(address), what })
+    let what = HostRole::Session(String::from_utf8_lossy(user).into_owned());
+    (!address.is_unspecified()).then(|| ProtectedAddress { address: plain(address), what })
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_who_are_logged_in_from_elsewhere_count() {
+    fn only_live_remote_logins_count() {
         let six: Ipv6Addr = "2001:db8::7".parse().unwrap();
         let utmp = [
             record(USER_PROCESS, 5, "root", &[192, 0, 2, 7]),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_lives_is_known_to() {
+    fn process_liveness_is_checked() {
         let own = i32::try_from(std::process::id()).unwrap();
         assert_eq!(facts(&record(USER_PROCESS, own, "root", &[192, 0, 2, 7])).count(), 1);
         assert_eq!(facts(&record(USER_PROCESS, i32::MAX, "root", &[192, 0, 2, 7])).count(), 0);

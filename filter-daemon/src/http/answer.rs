@@ -10,7 +10,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode, header};
 
 /// A response with a whole or streamed body.
-pub type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+pub type HttpAnswer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// The headers of every response. The page replaces the first one with a policy of its own.
 const HEADERS: [(HeaderName, &str); 5] = [
@@ -22,17 +22,17 @@ const HEADERS: [(HeaderName, &str); 5] = [
 ];
 
 /// A response with this text of this content type.
-pub fn whole(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Answer {
+pub fn whole(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> HttpAnswer {
     of(status, kind, Full::new(text.into()).boxed_unsync())
 }
 
 /// A response of one sentence.
-pub fn sentence(status: StatusCode, text: &str) -> Answer {
+pub fn sentence(status: StatusCode, text: &str) -> HttpAnswer {
     whole(status, "text/plain; charset=utf-8", format!("{text}\n"))
 }
 
 /// A response with any body.
-pub fn of(status: StatusCode, kind: &'static str, body: UnsyncBoxBody<Bytes, Infallible>) -> Answer {
+pub fn of(status: StatusCode, kind: &'static str, body: UnsyncBoxBody<Bytes, Infallible>) -> HttpAnswer {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
     let headers = answer.headers_mut();

@@ -75,12 +75,12 @@ mod tests {
     use super::*;
 
     /// Callers whose sessions never end, with the offer to each.
-    struct Hall {
+    struct TestCallers {
         callers: Callers,
         admitted: Arc<Mutex<Vec<(Connection, Offer)>>>,
     }
 
-    impl Hall {
+    impl TestCallers {
         fn new() -> Self {
             Self { callers: Callers::new(), admitted: Arc::default() }
         }
@@ -107,7 +107,7 @@ mod tests {
 
     #[tokio::test]
     async fn silent_callers_make_room_without_end() {
-        let mut hall = Hall::new();
+        let mut hall = TestCallers::new();
         for caller in 0..1000 {
             assert_eq!(hall.offer(&format!("192.0.2.{}", caller % 250)), Some(Offer::Everything));
         }
@@ -116,7 +116,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_source_takes_places_from_itself_only() {
-        let mut hall = Hall::new();
+        let mut hall = TestCallers::new();
         hall.comes("198.51.100.1").unwrap();
         (0..200).for_each(|_| assert_eq!(hall.offer("192.0.2.1"), Some(Offer::Everything)));
         // The first addresses share a /64; the last one is IPv4 in the form of IPv6.
@@ -128,8 +128,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn health_is_offered_where_everybody_is_served() {
-        let mut hall = Hall::new();
+    async fn health_is_offered_when_full() {
+        let mut hall = TestCallers::new();
         (0..OF_A_SOURCE).for_each(|_| hall.serve("192.0.2.1"));
         assert_eq!(hall.offer("192.0.2.1"), Some(Offer::Health), "his own places are taken");
         for source in 2..=CONNECTIONS / OF_A_SOURCE {

@@ -3,11 +3,11 @@
 use hyper::StatusCode;
 use tokio::sync::mpsc;
 
-use super::answer::{Answer, sentence};
+use super::answer::{HttpAnswer, sentence};
 use super::owner;
-use super::shared::Shared;
+use super::shared::SharedAnswer;
 use crate::command::render::moment::Clock;
-use crate::command::render::protection::Protection;
+use crate::command::render::protection::ProtectionInput;
 use crate::control::Call;
 use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::text::printable;
@@ -16,7 +16,7 @@ use crate::text::printable;
 pub type Readiness = (StatusCode, String);
 
 /// Checks only that the daemon's loop answers, because a restart would fix nothing else.
-pub async fn is_alive(calls: &mpsc::Sender<Call>) -> Answer {
+pub async fn is_alive(calls: &mpsc::Sender<Call>) -> HttpAnswer {
     if owner::answers(calls).await {
         sentence(StatusCode::OK, "filterd answers")
     } else {
@@ -30,7 +30,7 @@ pub async fn is_alive(calls: &mpsc::Sender<Call>) -> Answer {
 
 /// Checks that protection is as configured. A list that keeps its previous version does not count as a
 /// fault.
-pub async fn is_ready(calls: &mpsc::Sender<Call>, shared: &Shared<Readiness>) -> Answer {
+pub async fn is_ready(calls: &mpsc::Sender<Call>, shared: &SharedAnswer<Readiness>) -> HttpAnswer {
     let ready = shared.get(|| async {
         let snapshot = owner::look(calls).await?;
         let status = if snapshot.is_protected() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
@@ -48,6 +48,6 @@ fn told(snapshot: &Snapshot) -> String {
         let lines = fault.told.lines().map(printable::on_one_line).enumerate();
         lines.map(|(place, line)| if place == 0 { format!("\n{line}") } else { format!("\n    {line}") })
     });
-    let sentence = Protection::of(snapshot).told(&Clock::system());
+    let sentence = ProtectionInput::of(snapshot).told(&Clock::system());
     [sentence].into_iter().chain(faults).collect()
 }

@@ -79,7 +79,8 @@ async fn listen(metrics: Metrics, faults: &watch::Sender<Faults>, calls: &mpsc::
     let callers = Mutex::new(Callers::new());
     let each = metrics.listen.iter().map(|address| {
         let is_beside = |other: &SocketAddr| other.is_ipv4() && other.port() == address.port();
-        let reach = if metrics.listen.iter().any(is_beside) { Reach::Own } else { Reach::Whole };
+        let reach =
+            if metrics.listen.iter().any(is_beside) { SocketFamilies::Own } else { SocketFamilies::Whole };
         listen_at(*address, reach, faults, &routes, &callers)
     });
     join_all(each).await;
@@ -90,7 +91,7 @@ async fn listen(metrics: Metrics, faults: &watch::Sender<Faults>, calls: &mpsc::
 /// Listens at one address. All addresses share the limits of connections.
 async fn listen_at(
     address: SocketAddr,
-    reach: Reach,
+    reach: SocketFamilies,
     faults: &watch::Sender<Faults>,
     routes: &Arc<Routes>,
     callers: &Mutex<Callers>,
@@ -113,7 +114,7 @@ async fn listen_at(
 
 /// Tries until it succeeds, because an address may appear later and an earlier filterd may end later. The
 /// filterd that this one replaces ends at once, so a port in use is reported only after a while.
-async fn bound(address: SocketAddr, reach: Reach, faults: &watch::Sender<Faults>) -> TcpListener {
+async fn bound(address: SocketAddr, reach: SocketFamilies, faults: &watch::Sender<Faults>) -> TcpListener {
     let mut left = SOON_TRIES;
     loop {
         match bind(address, reach) {
@@ -138,18 +139,18 @@ async fn bound(address: SocketAddr, reach: Reach, faults: &watch::Sender<Faults>
 
 /// The connections that a socket at `[::]` accepts.
 #[derive(Clone, Copy)]
-enum Reach {
+enum SocketFamilies {
     /// IPv6 and IPv4, which is the kernel's default.
     Whole,
     /// IPv6 only, because 0.0.0.0 with the same port has a socket of its own.
     Own,
 }
 
-fn bind(address: SocketAddr, reach: Reach) -> io::Result<TcpListener> {
+fn bind(address: SocketAddr, reach: SocketFamilies) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // Connections that have just ended do not block the address.
     socket.set_reuseaddr(true)?;
-    if let (Reach::Own, SocketAddr::V6(_)) = (reach, address) {
+    if let (SocketFamilies::Own, SocketAddr::V6(_)) = (reach, address) {
         setsockopt(&socket, sockopt::Ipv6V6Only, &true)?;
     }
     socket.bind(address)?;
@@ -208,33 +209,34 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn where_another_one_is_about_to_go_that_is_waited_for_and_no_fault() {
+    async fn briefly_used_port_is_no_fault() {
         let ((other, address), (faults, told)) = (taken(), watch::channel(Faults::default()));
         // The other socket closes after the first attempt.
-        let (listener, ()) = tokio::join!(bound(address, Reach::Whole, &faults), async { drop(other) });
+        let (listener, ()) =
+            tokio::join!(bound(address, SocketFamilies::Whole, &faults), async { drop(other) });
         assert_eq!(listener.local_addr().unwrap(), address);
         assert!(!told.has_changed().unwrap());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn where_another_one_stays_that_is_a_fault_until_it_goes() {
+    async fn used_port_is_a_fault_until_free() {
         let ((other, address), (faults, mut told)) = (taken(), watch::channel(Faults::default()));
         let goes = async {
             told.changed().await.unwrap();
             assert!(told.borrow_and_update()[&address].told.message.contains("cannot listen"));
             drop(other);
         };
-        tokio::join!(bound(address, Reach::Whole, &faults), goes);
+        tokio::join!(bound(address, SocketFamilies::Whole, &faults), goes);
         assert_eq!(told.borrow().len(), 0);
     }
 
     #[tokio::test]
     async fn all_of_both_families_go_together() {
         let (faults, _) = watch::channel(Faults::default());
-        let four = bound("0.0.0.0:0".parse().unwrap(), Reach::Own, &faults).await;
+        let four = bound("0.0.0.0:0".parse().unwrap(), SocketFamilies::Own, &faults).await;
         let port = four.local_addr().unwrap().port();
         let six = SocketAddr::new("::".parse().unwrap(), port);
-        assert!(bind(six, Reach::Own).is_ok());
-        assert!(bind(six, Reach::Whole).is_err(), "the kernel's [::] is 0.0.0.0, too");
+        assert!(bind(six, SocketFamilies::Own).is_ok());
+        assert!(bind(six, SocketFamilies::Whole).is_err(), "the kernel's [::] is 0.0.0.0, too");
     }
 }

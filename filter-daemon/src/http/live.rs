@@ -12,11 +12,11 @@ use serde::Serialize;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use super::answer::{Answer, of, sentence};
+use super::answer::{HttpAnswer, of, sentence};
 use super::owner;
-use super::shared::Shared;
+use super::shared::SharedAnswer;
 use crate::command::render::moment::Clock;
-use crate::command::render::protection::{Protection, Standing};
+use crate::command::render::protection::{ProtectionInput, ProtectionLevel};
 use crate::control::Call;
 use crate::control::wire::snapshot::Reply as Snapshot;
 
@@ -30,7 +30,7 @@ const RETRY: &str = "retry: 1000\n";
 
 /// One event of the stream.
 #[derive(Serialize)]
-struct Event {
+struct PageEvent {
     protection: Sentence,
     snapshot: Snapshot,
 }
@@ -45,7 +45,7 @@ struct Sentence {
 /// All streams. They tick together, so that one snapshot serves all of them.
 pub struct Streams {
     places: Arc<Semaphore>,
-    shared: Arc<Shared<Bytes>>,
+    shared: Arc<SharedAnswer<Bytes>>,
     /// The start of the first second.
     began: Instant,
 }
@@ -59,7 +59,7 @@ impl Default for Streams {
 impl Streams {
     /// Starts a stream, if the limit permits. It has no queue: it asks for the next snapshot when its last
     /// event was sent.
-    pub fn answer(&self, calls: &mpsc::Sender<Call>) -> Answer {
+    pub fn answer(&self, calls: &mpsc::Sender<Call>) -> HttpAnswer {
         let Ok(place) = self.places.clone().try_acquire_owned() else {
             return sentence(StatusCode::SERVICE_UNAVAILABLE, "all streams are in use: try later");
         };
@@ -73,7 +73,7 @@ impl Streams {
                     Some(now) => now,
                     None => seconds.tick().await,
                 };
-                let make = || async { Event::of(owner::look(&calls).await?).told() };
+                let make = || async { PageEvent::of(owner::look(&calls).await?).told() };
                 let event = shared.get_since(second, make).await?;
                 Some((Ok::<_, Infallible>(Frame::data(event)), (None, seconds, place)))
             }
@@ -94,13 +94,13 @@ impl Streams {
     }
 }
 
-impl Event {
+impl PageEvent {
     fn of(snapshot: Snapshot) -> Self {
-        let protection = Protection::of(&snapshot);
+        let protection = ProtectionInput::of(&snapshot);
         let standing = match protection.standing() {
-            Standing::Well => "well",
-            Standing::Noteworthy => "noteworthy",
-            Standing::Bad => "bad",
+            ProtectionLevel::Well => "well",
+            ProtectionLevel::Noteworthy => "noteworthy",
+            ProtectionLevel::Bad => "bad",
         };
         let sentence = protection.told(&Clock::system());
         Self { protection: Sentence { standing, sentence }, snapshot }
@@ -118,10 +118,10 @@ mod tests {
     use tokio::task::JoinSet;
 
     use super::*;
-    use crate::control::wire::Asked;
+    use crate::control::wire::PendingRequest;
 
     #[tokio::test(start_paused = true)]
-    async fn however_many_follow_the_owner_is_asked_once_a_second() {
+    async fn streams_share_one_snapshot_a_second() {
         let (calls, mut asked) = mpsc::channel(1);
         let (shown, begun) = (Streams::default(), Instant::now());
         let mut following = JoinSet::new();
@@ -135,7 +135,7 @@ mod tests {
         }
         drop(calls);
         let mut times = 0;
-        while let Some(Call::Snapshot(Asked { reply, .. })) = asked.recv().await {
+        while let Some(Call::Snapshot(PendingRequest { reply, .. })) = asked.recv().await {
             times += 1;
             // An answer is never ready in the instant of its request.
             tokio::time::advance(Duration::from_millis(1)).await;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_later_follows_in_step_with_the_others() {
+    fn later_streams_tick_with_others() {
         let shown = Streams::default();
         for (milliseconds, next) in [(0, 1), (1, 1), (999, 1), (1000, 2), (2300, 3)] {
             let now = shown.began + Duration::from_millis(milliseconds);

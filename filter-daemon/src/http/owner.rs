@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::control::Call;
-use crate::control::wire::Asked;
+use crate::control::wire::PendingRequest;
 use crate::control::wire::snapshot::Reply as Snapshot;
 
 /// How long the daemon's loop may take before it counts as hanging.
@@ -15,7 +15,7 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// A snapshot; none if filterd is stopping.
 pub async fn look(calls: &mpsc::Sender<Call>) -> Option<Snapshot> {
     let (reply, answer) = oneshot::channel();
-    calls.send(Call::Snapshot(Asked { request: (), reply })).await.ok()?;
+    calls.send(Call::Snapshot(PendingRequest { request: (), reply })).await.ok()?;
     answer.await.ok()?.ok()
 }
 
@@ -28,7 +28,7 @@ pub async fn soon<T>(asked: impl Future<Output = Option<T>>) -> Option<T> {
 pub async fn answers(calls: &mpsc::Sender<Call>) -> bool {
     let asked = async {
         let (reply, answer) = oneshot::channel();
-        calls.send(Call::Ping(Asked { request: (), reply })).await.ok()?;
+        calls.send(Call::Ping(PendingRequest { request: (), reply })).await.ok()?;
         answer.await.ok()
     };
     matches!(timeout(PATIENCE, asked).await, Ok(Some(Ok(_))))

@@ -4,7 +4,7 @@
 use hyper::StatusCode;
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 
-use super::answer::{Answer, whole};
+use super::answer::{HttpAnswer, whole};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -12,7 +12,7 @@ const PAGE: &str = include_str!("page.html");
 const PLACE: &str = "{nonce}";
 
 /// The page with a fresh nonce.
-pub fn answer() -> Answer {
+pub fn answer() -> HttpAnswer {
     let random = || getrandom::u64().expect("the kernel always has random numbers once it has booted");
     let word = format!("{:016x}{:016x}", random(), random());
     let mut answer = whole(StatusCode::OK, "text/html; charset=utf-8", PAGE.replace(PLACE, &word));
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_the_page_comes_from_elsewhere() {
+    fn page_loads_nothing_external() {
         let elsewhere =
             ["src=", "href=", "url(", "@import", "import(", "fetch(", "innerHTML", "style=", "onclick="];
         for word in elsewhere {
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn each_page_has_a_word_of_its_own_which_its_policy_knows() {
+    fn each_page_has_its_own_nonce() {
         let policies = [answer(), answer()].map(|answer| answer.headers()[CONTENT_SECURITY_POLICY].clone());
         assert_ne!(policies[0], policies[1]);
         assert!(!policies[0].to_str().unwrap().contains("unsafe"));

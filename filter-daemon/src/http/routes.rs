@@ -8,11 +8,11 @@ use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode, header};
 use tokio::sync::mpsc;
 
-use super::answer::{Answer, sentence};
+use super::answer::{HttpAnswer, sentence};
 use super::callers::Offer;
 use super::health::Readiness;
 use super::live::Streams;
-use super::shared::Shared;
+use super::shared::SharedAnswer;
 use super::{health, page, scrape};
 use crate::control::Call;
 
@@ -24,8 +24,8 @@ pub struct Routes {
     hosts: Vec<String>,
     calls: mpsc::Sender<Call>,
     streams: Streams,
-    scrape: Shared<Bytes>,
-    readiness: Shared<Readiness>,
+    scrape: SharedAnswer<Bytes>,
+    readiness: SharedAnswer<Readiness>,
 }
 
 impl Routes {
@@ -35,14 +35,14 @@ impl Routes {
             hosts,
             calls,
             streams: Streams::default(),
-            scrape: Shared::default(),
-            readiness: Shared::default(),
+            scrape: SharedAnswer::default(),
+            readiness: SharedAnswer::default(),
         }
     }
 
     /// Responds to a request. An unknown host name is refused, because another site may let its name point
     /// to this address.
-    pub async fn answer<B>(&self, request: &Request<B>, offer: Offer) -> Answer {
+    pub async fn answer<B>(&self, request: &Request<B>, offer: Offer) -> HttpAnswer {
         if offer == Offer::Health && request.uri().path() != HEALTH {
             return sentence(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn by_an_address_or_a_name_of_its_own_it_is_answered() {
+    async fn own_names_and_addresses_are_served() {
         let own = ["127.0.0.1:9477", "[::1]:9477", "192.0.2.1", "localhost:9477", "Filter.Example.net:9477"];
         for host in own {
             assert_eq!(status("GET", &[host], "/").await, 200, "{host}");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn by_any_other_name_nothing_is_told() {
+    async fn other_host_names_are_refused() {
         for host in ["evil.example:9477", "localhost.evil.example", "127.0.0.1.evil.example", "", "a b"] {
             for path in ["/", "/live", "/none"] {
                 assert_eq!(status("GET", &[host], path).await, 421, "{host} {path}");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn health_alone_is_told_whatever_name_is_asked() {
+    async fn only_health_ignores_host_names() {
         for host in [&[][..], &["evil.example"], &[""], &["127.0.0.1", "evil.example"]] {
             // No daemon is there to answer.
             assert_eq!(status("GET", host, "/healthz").await, 503, "{host:?}");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_only_looks_and_only_at_what_there_is() {
+    async fn only_get_and_head_are_served() {
         assert_eq!(status("HEAD", &["localhost"], "/").await, 200);
         for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH"] {
             assert_eq!(status(method, &["localhost"], "/").await, 405, "{method}");

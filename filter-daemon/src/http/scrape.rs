@@ -4,14 +4,14 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use tokio::sync::mpsc;
 
-use super::answer::{Answer, sentence, whole};
+use super::answer::{HttpAnswer, sentence, whole};
 use super::owner;
-use super::shared::Shared;
+use super::shared::SharedAnswer;
 use crate::control::Call;
 use crate::metrics;
 
 /// All series at this moment.
-pub async fn answer(calls: &mpsc::Sender<Call>, shared: &Shared<Bytes>) -> Answer {
+pub async fn answer(calls: &mpsc::Sender<Call>, shared: &SharedAnswer<Bytes>) -> HttpAnswer {
     let scrape =
         shared.get(|| async { owner::look(calls).await.map(|snapshot| metrics::text(&snapshot).into()) });
     match owner::soon(scrape).await {

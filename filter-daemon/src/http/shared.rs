@@ -15,22 +15,22 @@ const REST: u32 = 4;
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// The last answer, for requests from before it was started.
-pub struct Shared<T>(Mutex<Option<Made<T>>>);
+pub struct SharedAnswer<T>(Mutex<Option<MadeAnswer<T>>>);
 
-struct Made<T> {
+struct MadeAnswer<T> {
     begun: Instant,
     /// When the next answer may be started.
     rested: Instant,
     what: T,
 }
 
-impl<T> Default for Shared<T> {
+impl<T> Default for SharedAnswer<T> {
     fn default() -> Self {
         Self(Mutex::new(None))
     }
 }
 
-impl<T: Clone> Shared<T> {
+impl<T: Clone> SharedAnswer<T> {
     /// An answer that was started after this call, by this or another request.
     pub async fn get<F: Future<Output = Option<T>>>(&self, make: impl FnOnce() -> F) -> Option<T> {
         self.get_since(Instant::now(), make).await
@@ -53,7 +53,7 @@ impl<T: Clone> Shared<T> {
         let what = make().await?;
         let took = begun.elapsed();
         let rested = begun + took + (took * REST).min(LONGEST_REST);
-        *last = Some(Made { begun, rested, what: what.clone() });
+        *last = Some(MadeAnswer { begun, rested, what: what.clone() });
         Some(what)
     }
 }
@@ -67,7 +67,7 @@ mod tests {
 
     use super::*;
 
-    async fn get(shared: &Shared<u32>, made: &AtomicU32) -> Option<u32> {
+    async fn get(shared: &SharedAnswer<u32>, made: &AtomicU32) -> Option<u32> {
         let make = || async {
             yield_now().await;
             Some(made.fetch_add(1, Ordering::Relaxed) + 1)
@@ -76,24 +76,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_comes_meanwhile_shares_the_next_one() {
-        let (shared, made) = (Shared::default(), AtomicU32::new(0));
+    async fn concurrent_requests_share_the_next_answer() {
+        let (shared, made) = (SharedAnswer::default(), AtomicU32::new(0));
         let got = join_all((0..40).map(|_| get(&shared, &made))).await;
         assert_eq!(got[0], Some(1));
         assert!(got[1..].iter().all(|got| *got == Some(2)), "{got:?}");
     }
 
     #[tokio::test]
-    async fn nobody_is_told_what_was_so_before_he_asked() {
-        let (shared, made) = (Shared::default(), AtomicU32::new(0));
+    async fn answers_are_never_older_than_requests() {
+        let (shared, made) = (SharedAnswer::default(), AtomicU32::new(0));
         for turn in 1..4 {
             assert_eq!(get(&shared, &made).await, Some(turn));
         }
     }
 
     #[tokio::test]
-    async fn those_who_ask_about_the_same_moment_are_told_the_same() {
-        let (shared, made, moment) = (Shared::default(), AtomicU32::new(0), Instant::now());
+    async fn requests_for_one_moment_share_an_answer() {
+        let (shared, made, moment) = (SharedAnswer::default(), AtomicU32::new(0), Instant::now());
         let about =
             |moment| shared.get_since(moment, || async { Some(made.fetch_add(1, Ordering::Relaxed) + 1) });
         for _ in 0..3 {

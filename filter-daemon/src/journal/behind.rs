@@ -9,11 +9,11 @@ use crate::clock;
 
 /// A record of losses, shared by both.
 #[derive(Clone, Default)]
-pub struct Behind(Arc<Mutex<Option<Lost>>>);
+pub struct LossRecord(Arc<Mutex<Option<JournalLoss>>>);
 
 /// A loss: changes that were not written.
 #[derive(Clone, Debug)]
-pub struct Lost {
+pub struct JournalLoss {
     /// When the first change was lost.
     pub since: Instant,
     /// Why the last change was lost.
@@ -22,9 +22,9 @@ pub struct Lost {
     pub is_refused: bool,
 }
 
-impl Behind {
+impl LossRecord {
     /// The loss, if the journal lacks anything.
-    pub fn get(&self) -> Option<Lost> {
+    pub fn get(&self) -> Option<JournalLoss> {
         self.lock().clone()
     }
 
@@ -39,7 +39,7 @@ impl Behind {
         let is_first = lost.is_none();
         let since = lost.as_ref().map_or_else(clock::instant, |lost| lost.since);
         let is_refused = is_refused || lost.as_ref().is_some_and(|lost| lost.is_refused);
-        *lost = Some(Lost { since, why: why.clone(), is_refused });
+        *lost = Some(JournalLoss { since, why: why.clone(), is_refused });
         is_first
     }
 
@@ -48,7 +48,7 @@ impl Behind {
         self.lock().take().is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Lost>> {
+    fn lock(&self) -> MutexGuard<'_, Option<JournalLoss>> {
         self.0.lock().expect("noting a loss cannot panic")
     }
 }

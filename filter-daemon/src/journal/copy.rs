@@ -15,7 +15,7 @@ use redb::{Range, ReadableDatabase};
 use thiserror::Error;
 use tracing::warn;
 
-use super::store::{ABOUT, FORMAT, ROWS, Store, open};
+use super::store::{ABOUT, FORMAT, JournalStore, ROWS, open};
 use crate::blocklist::Timestamp;
 use crate::text::printable;
 
@@ -34,7 +34,7 @@ pub struct Copier {
 impl Copier {
     /// Starts a copy of the contents of `store`. A copy under way is recent enough, and is finished
     /// instead.
-    pub fn begin(&mut self, store: &Store, now: Timestamp) {
+    pub fn begin(&mut self, store: &JournalStore, now: Timestamp) {
         if self.copying.as_ref().is_some_and(|copying| !copying.is_finished()) {
             return;
         }
@@ -76,7 +76,7 @@ struct Copying {
 
 impl Copying {
     /// Returns none if there is nothing to copy.
-    fn begin(store: &Store, now: Timestamp, is_stopped: Arc<AtomicBool>) -> Option<Self> {
+    fn begin(store: &JournalStore, now: Timestamp, is_stopped: Arc<AtomicBool>) -> Option<Self> {
         let rows = store.database()?.begin_read().ok()?.open_table(ROWS).ok()?.range::<u64>(..).ok()?;
         Some(Self { rows, of: store.path().to_owned(), now, is_stopped })
     }

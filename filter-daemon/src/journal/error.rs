@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::lock::Taken;
+use crate::lock::PlaceInUse;
 use crate::text::{Explain, printable};
 
 /// Why the journal cannot be used.
@@ -14,7 +14,7 @@ use crate::text::{Explain, printable};
 pub enum JournalError {
     /// Another daemon is writing to it.
     #[error(transparent)]
-    InUse(#[from] Taken),
+    InUse(#[from] PlaceInUse),
     /// A newer version of filterd wrote it.
     #[error(
         "{} has format {found}, but this filterd knows only up to {known}: a newer one wrote it",

@@ -6,7 +6,7 @@ use crate::blocklist::Timestamp;
 
 /// The result of opening the journal.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct JournalFindings {
     /// The number of targets that its changes name.
     pub targets: u64,
     /// The number of damaged rows. Their changes are lost.
@@ -24,22 +24,22 @@ pub struct Found {
     /// Since when the journal was incomplete, if it was when the last filterd ended.
     pub behind: Option<Timestamp>,
     /// The damage that made the file unreadable, and its replacement.
-    pub damage: Option<Damage>,
+    pub damage: Option<JournalDamage>,
 }
 
 /// The damage of an unreadable file.
 #[derive(Debug)]
-pub struct Damage {
+pub struct JournalDamage {
     pub reason: String,
     /// The new path of the damaged file; none if it was empty or missing.
     pub set_aside: Option<PathBuf>,
     /// The replacement that was read.
-    pub instead: Instead,
+    pub instead: Replacement,
 }
 
 /// The replacement for an unreadable file.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Instead {
+pub enum Replacement {
     /// The copy, which lacks changes made after it.
     Copy {
         /// When the copy was started.

@@ -15,7 +15,7 @@ use super::own_file::open_our_own;
 
 /// Identifies a row by number and checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct RowId {
     number: u64,
     /// The checksum of the row, with which the row begins.
     sum: u32,
@@ -24,7 +24,7 @@ pub struct Row {
 /// The length of the line, which is fixed and fits the longest one.
 const LENGTH: usize = 80;
 
-impl Row {
+impl RowId {
     /// The identity of the row with this number and these bytes.
     pub fn new(number: u64, bytes: &[u8]) -> Self {
         let sum = bytes.first_chunk().map_or(0, |sum| u32::from_le_bytes(*sum));
@@ -38,9 +38,9 @@ impl Row {
 }
 
 /// Notes that `last` was written to this journal after `before`.
-pub fn write(journal: &Path, last: Row, before: Option<Row>) -> io::Result<()> {
+pub fn write(journal: &Path, last: RowId, before: Option<RowId>) -> io::Result<()> {
     let words =
-        [Some(last), before].into_iter().flatten().map(|Row { number, sum }| format!("{number} {sum}"));
+        [Some(last), before].into_iter().flatten().map(|RowId { number, sum }| format!("{number} {sum}"));
     let line = words.collect::<Vec<_>>().join(" ");
     open_our_own(&path_of(journal))?.write_all_at(format!("{line:<0$}\n", LENGTH - 1).as_bytes(), 0)
 }
@@ -52,16 +52,16 @@ pub fn is_there(journal: &Path) -> bool {
 
 /// True if the last row of this journal is the one before the row that was written last. `found` is none if
 /// it has no rows.
-pub fn is_a_commit_behind(journal: &Path, found: Option<Row>) -> bool {
+pub fn is_a_commit_behind(journal: &Path, found: Option<RowId>) -> bool {
     read(&path_of(journal)).is_some_and(|(last, before)| found != Some(last) && found == before)
 }
 
 /// Returns none for anything but a complete note.
-fn read(path: &Path) -> Option<(Row, Option<Row>)> {
+fn read(path: &Path) -> Option<(RowId, Option<RowId>)> {
     let mut line = String::new();
     File::open(path).ok()?.take(LENGTH as u64).read_to_string(&mut line).ok()?;
     let numbers: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
-    let row = |number, sum| Some(Row { number, sum: u32::try_from(sum).ok()? });
+    let row = |number, sum| Some(RowId { number, sum: u32::try_from(sum).ok()? });
     match numbers[..] {
         [number, sum] => Some((row(number, sum)?, None)),
         [number, sum, before, its_sum] => Some((row(number, sum)?, Some(row(before, its_sum)?))),

@@ -27,13 +27,13 @@ use std::time::{Duration, Instant};
 
 use crate::blocklist::{Record, Timestamp};
 use crate::clock::Moment;
-use behind::Behind;
-pub use behind::Lost;
+pub use behind::JournalLoss;
+use behind::LossRecord;
 pub use error::{JournalError, NotWritten};
-pub use found::{Damage, Found, Instead};
-use sign::{Beside, Sign};
-use store::Store;
-use writer::{Order, Writer};
+pub use found::{JournalDamage, JournalFindings, Replacement};
+use sign::{LossNote, SecondPlace};
+use store::JournalStore;
+use writer::{JournalWriter, WriterOrder};
 
 /// Called when a change is on disk, or with the reason why it is not.
 pub type Done = Box<dyn FnOnce(Result<(), NotWritten>) + Send>;
@@ -48,12 +48,12 @@ const COPY_AGE: u64 = 60 * 60;
 
 /// The journal, as its single user sees it.
 pub struct Journal {
-    orders: Option<Sender<Order>>,
+    orders: Option<Sender<WriterOrder>>,
     thread: Option<JoinHandle<()>>,
     /// Changes that no client waits for; `due` says when they are handed to the writer.
     soon: Vec<Record>,
     due: Option<Instant>,
-    behind: Behind,
+    behind: LossRecord,
     /// Targets named since the last compaction started.
     written: u64,
     /// When the last copy was started, if there is one.
@@ -73,11 +73,11 @@ impl Journal {
         directory: &Path,
         here: &Moment,
         take: &mut dyn FnMut(Record),
-    ) -> Result<(Self, Found, Option<JournalError>), JournalError> {
+    ) -> Result<(Self, JournalFindings, Option<JournalError>), JournalError> {
         match recover::open(directory, here, take) {
             Ok((store, mut found)) => {
                 let (is_open, sign);
-                (is_open, (sign, found.behind)) = (store.is_open(), Sign::find(directory));
+                (is_open, (sign, found.behind)) = (store.is_open(), LossNote::find(directory));
                 let mut journal = Self::start(Ok(store), sign, directory)?;
                 journal.written = found.targets;
                 journal.is_whole = found.damaged_rows == 0;
@@ -92,18 +92,22 @@ impl Journal {
             }
             Err(error @ JournalError::Directory { .. }) => {
                 let store = Err(NotWritten::until_a_start(directory, &error));
-                let (sign, behind) = Sign::find(directory);
-                let found = Found { behind, ..Found::default() };
+                let (sign, behind) = LossNote::find(directory);
+                let found = JournalFindings { behind, ..JournalFindings::default() };
                 Ok((Self::start(store, sign, directory)?, found, Some(error)))
             }
             Err(error @ (JournalError::InUse(_) | JournalError::Newer { .. })) => Err(error),
         }
     }
 
-    fn start(store: Result<Store, NotWritten>, sign: Sign, directory: &Path) -> Result<Self, JournalError> {
+    fn start(
+        store: Result<JournalStore, NotWritten>,
+        sign: LossNote,
+        directory: &Path,
+    ) -> Result<Self, JournalError> {
         let (orders, received) = mpsc::channel();
-        let behind = Behind::default();
-        let writer = Writer::new(store, received, behind.clone(), sign);
+        let behind = LossRecord::default();
+        let writer = JournalWriter::new(store, received, behind.clone(), sign);
         let thread = thread::Builder::new().name("journal".to_owned()).spawn(move || writer.work());
         let thread =
             thread.map_err(|source| JournalError::Directory { path: directory.to_owned(), source })?;
@@ -123,12 +127,12 @@ impl Journal {
     /// Writes these changes, together with others that arrive meanwhile, and then calls `done`.
     pub fn write(&mut self, changes: Vec<Record>, done: Done) {
         self.count(&changes);
-        self.order(Order::Write(changes, done));
+        self.order(WriterOrder::Write(changes, done));
     }
 
     /// Calls `done` when it is known for all earlier orders whether they are on disk.
     pub fn once_known(&mut self, done: Done) {
-        self.order(Order::Known(done));
+        self.order(WriterOrder::Known(done));
     }
 
     /// Writes these changes within milliseconds of `now`, and before any later order. No result is
@@ -154,7 +158,7 @@ impl Journal {
     /// Closes the file, complete, for another process. Later writes here start with a compaction.
     pub fn let_go(&mut self) {
         let (tell, told) = mpsc::channel();
-        self.order(Order::LetGo(tell));
+        self.order(WriterOrder::LetGo(tell));
         // The thread ends only after this end is dropped.
         _ = told.recv();
     }
@@ -162,14 +166,14 @@ impl Journal {
     /// Starts a compaction: the rows written from here on replace all earlier ones.
     pub fn mark(&mut self) {
         self.written = 0;
-        self.order(Order::Mark);
+        self.order(WriterOrder::Mark);
     }
 
     /// Ends a compaction: removes the rows before the mark, and then calls `done`.
     pub fn trim(&mut self, now: Timestamp, done: Done) {
-        self.order(Order::Trim(now, done));
+        self.order(WriterOrder::Trim(now, done));
         self.is_whole = true;
-        self.has_copied(now);
+        self.note_copy(now);
     }
 
     /// Starts a new copy if there are changes and the last copy is old.
@@ -181,11 +185,11 @@ impl Journal {
     }
 
     fn copy(&mut self, now: Timestamp) {
-        self.order(Order::Copy(now));
-        self.has_copied(now);
+        self.order(WriterOrder::Copy(now));
+        self.note_copy(now);
     }
 
-    fn has_copied(&mut self, now: Timestamp) {
+    fn note_copy(&mut self, now: Timestamp) {
         self.copied = Some(now);
         self.is_newer = false;
     }
@@ -203,29 +207,29 @@ impl Journal {
     }
 
     /// The loss, with its start and reason.
-    pub fn lost(&self) -> Option<Lost> {
+    pub fn lost(&self) -> Option<JournalLoss> {
         self.behind.get()
     }
 
     /// Records that the loss before the last start was noted permanently elsewhere.
-    pub fn has_noted(&mut self) {
-        self.order(Order::Noted);
+    pub fn forget_earlier_loss(&mut self) {
+        self.order(WriterOrder::Noted);
     }
 
     /// Sets a second place to note that something is not on disk.
-    pub fn has_beside(&mut self, beside: Beside) {
-        self.order(Order::Beside(beside));
+    pub fn set_second_place(&mut self, beside: SecondPlace) {
+        self.order(WriterOrder::Beside(beside));
     }
 
     /// Starts a check of the file: it may have been removed, or its disk may have become read-only.
     pub fn check(&mut self) {
-        self.order(Order::Check(mpsc::channel().0));
+        self.order(WriterOrder::Check(mpsc::channel().0));
     }
 
     /// Waits until all orders are written or lost, and the file was checked.
     pub fn settle(&mut self) {
         let (tell, told) = mpsc::channel();
-        self.order(Order::Check(tell));
+        self.order(WriterOrder::Check(tell));
         // The thread ends only after this end is dropped.
         _ = told.recv();
     }
@@ -235,7 +239,7 @@ impl Journal {
         self.written += changes.iter().map(|change| change.len().max(1) as u64).sum::<u64>();
     }
 
-    fn order(&mut self, order: Order) {
+    fn order(&mut self, order: WriterOrder) {
         self.hand_on();
         self.send(order);
     }
@@ -243,11 +247,11 @@ impl Journal {
     fn hand_on(&mut self) {
         if self.due.take().is_some() {
             let changes = std::mem::take(&mut self.soon);
-            self.send(Order::Write(changes, Box::new(drop)));
+            self.send(WriterOrder::Write(changes, Box::new(drop)));
         }
     }
 
-    fn send(&self, order: Order) {
+    fn send(&self, order: WriterOrder) {
         let orders = self.orders.as_ref().expect("it is open until it is dropped");
         orders.send(order).expect("the thread ends only after this end is dropped");
     }

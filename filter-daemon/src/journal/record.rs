@@ -40,7 +40,7 @@ pub struct Damaged;
 
 /// The contents of a row.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct DecodedRow {
     /// When it was written, in the time of its changes; none in rows of older versions.
     pub moment: Option<Moment>,
     /// Its changes, in the order in which they were made.
@@ -58,17 +58,17 @@ pub fn encode(changes: &[Record], at: &Moment) -> Vec<u8> {
     row
 }
 
-pub fn decode(row: &[u8]) -> Result<Row, Damaged> {
+pub fn decode(row: &[u8]) -> Result<DecodedRow, Damaged> {
     let (sum, mut rest) = row.split_first_chunk::<4>().ok_or(Damaged)?;
     if crc32fast::hash(rest) != u32::from_le_bytes(*sum) {
         return Err(Damaged);
     }
-    let mut row = Row::default();
+    let mut row = DecodedRow::default();
     while !rest.is_empty() {
         match record(&mut rest).ok_or(Damaged)? {
-            Known::Change(change) => row.changes.push(change),
-            Known::Moment(moment) => row.moment = Some(moment),
-            Known::Not => row.skipped += 1,
+            DecodedRecord::Change(change) => row.changes.push(change),
+            DecodedRecord::Moment(moment) => row.moment = Some(moment),
+            DecodedRecord::Not => row.skipped += 1,
         }
     }
     Ok(row)
@@ -152,7 +152,7 @@ fn put_targets(row: &mut Vec<u8>, targets: &Targets) {
 }
 
 /// A record after decoding.
-enum Known {
+enum DecodedRecord {
     Change(Record),
     Moment(Moment),
     /// A record of an unknown kind.
@@ -160,21 +160,21 @@ enum Known {
 }
 
 /// Reads the next record.
-fn record(rest: &mut &[u8]) -> Option<Known> {
+fn record(rest: &mut &[u8]) -> Option<DecodedRecord> {
     let [kind] = take(rest)?;
     if kind < FIRST_WITH_LENGTH {
-        return bare_record(kind, rest).map(Known::Change);
+        return bare_record(kind, rest).map(DecodedRecord::Change);
     }
     let length = number(rest)? as usize;
     let (mut fields, behind) = rest.split_at_checked(length)?;
     *rest = behind;
     match kind {
-        WANT => signed_want(Polarity::Block, &mut fields).map(Known::Change),
-        WANT_ALLOWED => signed_want(Polarity::Allow, &mut fields).map(Known::Change),
-        RELEASE => release(&mut fields).map(Known::Change),
-        RELEASE_ALL => release_all(&mut fields).map(Known::Change),
-        MOMENT => moment(&mut fields).map(Known::Moment),
-        _ => Some(Known::Not),
+        WANT => signed_want(Polarity::Block, &mut fields).map(DecodedRecord::Change),
+        WANT_ALLOWED => signed_want(Polarity::Allow, &mut fields).map(DecodedRecord::Change),
+        RELEASE => release(&mut fields).map(DecodedRecord::Change),
+        RELEASE_ALL => release_all(&mut fields).map(DecodedRecord::Change),
+        MOMENT => moment(&mut fields).map(DecodedRecord::Moment),
+        _ => Some(DecodedRecord::Not),
     }
 }
 

@@ -6,8 +6,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::own_file::open_our_own;
-use super::store::{Contents, Store, Unusable};
-use super::{Damage, Found, Instead, JournalError, copy, mark};
+use super::store::{JournalContents, JournalStore, Unusable};
+use super::{JournalDamage, JournalError, JournalFindings, Replacement, copy, mark};
 use crate::blocklist::{Record, Timestamp};
 use crate::clock::Moment;
 use crate::text::printable;
@@ -21,7 +21,7 @@ pub fn open(
     directory: &Path,
     here: &Moment,
     take: &mut dyn FnMut(Record),
-) -> Result<(Store, Found), JournalError> {
+) -> Result<(JournalStore, JournalFindings), JournalError> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -38,25 +38,25 @@ pub fn open(
     let (is_empty, holds_nothing) = (is_nothing(&path), holds_nothing(&path));
     let read = match what_is_lost(&path) {
         Some(reason) => Err(Unusable::Damaged(reason.to_owned())),
-        None => Store::read(&path),
+        None => JournalStore::read(&path),
     };
     let (store, contents, damage) = match read {
         Ok((store, contents)) => (store, contents, None),
         Err(refused) if holds_nothing && refused.is_refused() => {
-            (Store::to_be_made(&path), Contents::default(), None)
+            (JournalStore::to_be_made(&path), JournalContents::default(), None)
         }
         Err(Unusable::Other(error)) => return Err(error),
         Err(Unusable::Damaged(reason)) => recover(&path, reason, here.wall)?,
     };
     let is_a_commit_behind = damage.is_none() && store.is_a_commit_behind();
-    let Contents { mut changes, times, damaged_rows, skipped, .. } = contents;
+    let JournalContents { mut changes, times, damaged_rows, skipped, .. } = contents;
     let is_of_another_time = times.end_in_another_time(here);
     let clock_behind = times.translate(&mut changes, here);
     let targets = changes.iter().map(|change| change.len() as u64).sum();
     // Only now, so that nothing is taken from a file that turns out to be damaged later on.
     changes.into_iter().for_each(take);
     let is_new = is_empty && damage.is_none();
-    let found = Found {
+    let found = JournalFindings {
         targets,
         damaged_rows,
         skipped,
@@ -87,31 +87,31 @@ fn recover(
     path: &Path,
     reason: String,
     now: Timestamp,
-) -> Result<(Store, Contents, Option<Damage>), JournalError> {
+) -> Result<(JournalStore, JournalContents, Option<JournalDamage>), JournalError> {
     let copy = copy::path_of(path);
-    let read = if copy.exists() { Some(Store::read(&copy)) } else { None };
+    let read = if copy.exists() { Some(JournalStore::read(&copy)) } else { None };
     let (kept, instead) = match read {
         Some(Ok((store, contents))) => {
             let made = contents.copied.unwrap_or_default();
-            (Some((store, contents)), Instead::Copy { made })
+            (Some((store, contents)), Replacement::Copy { made })
         }
         Some(Err(Unusable::Other(error))) => return Err(error),
         Some(Err(Unusable::Damaged(reason))) => {
             set_aside(&copy, now)?;
-            (None, Instead::DamagedCopy { reason })
+            (None, Replacement::DamagedCopy { reason })
         }
-        None => (None, Instead::Nothing),
+        None => (None, Replacement::Nothing),
     };
     let set_aside = set_aside(path, now)?;
-    let damage = Some(Damage { reason, set_aside, instead });
+    let damage = Some(JournalDamage { reason, set_aside, instead });
     if let Some((store, contents)) = kept {
         fs::rename(&copy, path).map_err(|source| refused(&copy, source))?;
         return Ok((store.moved_to(path.to_owned()), contents, damage));
     }
     // The path may still be a link to the damaged file, and the new one must be a new file.
     remove(path).map_err(|source| refused(path, source))?;
-    let (store, contents) = match Store::read(path) {
-        Err(refused) if refused.is_refused() => (Store::to_be_made(path), Contents::default()),
+    let (store, contents) = match JournalStore::read(path) {
+        Err(refused) if refused.is_refused() => (JournalStore::to_be_made(path), JournalContents::default()),
         made => made.map_err(|unusable| unusable.of_new(path))?,
     };
     Ok((store, contents, damage))

@@ -26,14 +26,14 @@ const BEHIND: &str = "behind since ";
 
 /// Writes the note to a second place, for a state directory that refuses every write. The time says since
 /// when changes are missing; none means that everything is on disk.
-pub type Beside = Box<dyn Fn(Option<Timestamp>) -> io::Result<()> + Send>;
+pub type SecondPlace = Box<dyn Fn(Option<Timestamp>) -> io::Result<()> + Send>;
 
 /// The file of the note, and its contents.
-pub struct Sign {
+pub struct LossNote {
     path: PathBuf,
-    says: Says,
+    says: NoteState,
     /// The second place, once it is known.
-    beside: Option<Beside>,
+    beside: Option<SecondPlace>,
     /// True if the note is in the second place.
     is_beside: bool,
     /// True while the note of the last run has not been noted elsewhere.
@@ -43,22 +43,22 @@ pub struct Sign {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Says {
+enum NoteState {
     Whole,
     Behind,
     /// The note is missing, or another process may have written it.
     Unknown,
 }
 
-impl Sign {
+impl LossNote {
     /// Finds the note in `directory`, or creates it. Also returns since when the journal was incomplete at
     /// the end of the last filterd, if it was.
     pub fn find(directory: &Path) -> (Self, Option<Timestamp>) {
         let path = directory.join(FILE);
-        let (says, since) = read(&path).unwrap_or((Says::Unknown, None));
+        let (says, since) = read(&path).unwrap_or((NoteState::Unknown, None));
         let (must_stay, is_refused) = (since.is_some(), false);
         let mut sign = Self { path, says, beside: None, is_beside: false, must_stay, is_refused };
-        if says == Says::Unknown
+        if says == NoteState::Unknown
             && let Err(error) = sign.make()
         {
             let path = printable::path(&sign.path);
@@ -71,11 +71,11 @@ impl Sign {
 
     /// Notes that the journal is incomplete from now on.
     pub fn begin(&mut self, now: Timestamp) {
-        if self.says == Says::Behind || self.is_beside {
+        if self.says == NoteState::Behind || self.is_beside {
             return;
         }
         match self.write(&format!("{BEHIND}{}", now.secs())) {
-            Ok(()) => self.says = Says::Behind,
+            Ok(()) => self.says = NoteState::Behind,
             Err(_) if self.say_beside(Some(now)) => self.is_beside = true,
             Err(error) if !self.is_refused => {
                 self.is_refused = true;
@@ -89,7 +89,7 @@ impl Sign {
     }
 
     /// Sets the second place.
-    pub fn has_beside(&mut self, beside: Beside, behind: Option<Timestamp>) {
+    pub fn set_second_place(&mut self, beside: SecondPlace, behind: Option<Timestamp>) {
         self.beside = Some(beside);
         if let Some(since) = behind {
             self.begin(since);
@@ -106,11 +106,11 @@ impl Sign {
         if self.is_beside && self.say_beside(None) {
             self.is_beside = false;
         }
-        if self.says == Says::Whole || self.must_stay {
+        if self.says == NoteState::Whole || self.must_stay {
             return;
         }
         match self.write(WHOLE) {
-            Ok(()) => self.says = Says::Whole,
+            Ok(()) => self.says = NoteState::Whole,
             Err(error) => {
                 let path = printable::path(&self.path);
                 warn!(
@@ -132,13 +132,13 @@ impl Sign {
 
     /// Assumes that another process may write the note from now on.
     pub fn let_go(&mut self) {
-        self.says = Says::Unknown;
+        self.says = NoteState::Unknown;
     }
 
     /// When this returns, the block and the name of the file are on disk.
     fn make(&mut self) -> io::Result<()> {
         self.write(WHOLE)?;
-        self.says = Says::Whole;
+        self.says = NoteState::Whole;
         File::open(self.path.parent().expect("it is a file in the state directory"))?.sync_all()
     }
 
@@ -151,16 +151,16 @@ impl Sign {
 }
 
 /// Reads the note; none for anything but a complete note.
-fn read(path: &Path) -> Option<(Says, Option<Timestamp>)> {
+fn read(path: &Path) -> Option<(NoteState, Option<Timestamp>)> {
     let file = open_to_read(path).ok()?;
     let mut text = String::new();
     file.take(LENGTH as u64).read_to_string(&mut text).ok()?;
     let word = text.trim_end();
     if word == WHOLE && text.len() == LENGTH {
-        return Some((Says::Whole, None));
+        return Some((NoteState::Whole, None));
     }
     let since: u64 = word.strip_prefix(BEHIND)?.parse().ok()?;
-    Some((Says::Behind, Some(Timestamp::from_secs(u32::try_from(since).unwrap_or(u32::MAX)))))
+    Some((NoteState::Behind, Some(Timestamp::from_secs(u32::try_from(since).unwrap_or(u32::MAX)))))
 }
 
 #[cfg(test)]

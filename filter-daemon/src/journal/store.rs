@@ -12,14 +12,14 @@ use redb::{
     TableDefinition, TableError, WriteTransaction,
 };
 
-use super::mark::{self, Row};
+use super::mark::{self, RowId};
 use super::own_file::{open_our_own, read_our_own};
 use super::record;
-use super::times::Times;
+use super::times::WriterTimes;
 use super::{JournalError, NotWritten};
 use crate::blocklist::{Record, Timestamp};
 use crate::clock::Moment;
-use crate::lock::{Place, Taken};
+use crate::lock::{LockedPlace, PlaceInUse};
 
 /// The version of the meaning of numbers and bytes in the tables. It rises only if a program that knows the
 /// previous format would do harm by skipping what it does not know. New kinds of record, and new fields at
@@ -42,7 +42,7 @@ pub const ROWS: TableDefinition<u64, &[u8]> = TableDefinition::new("changes");
 const CACHE: usize = 4 << 20;
 
 /// The file, either open or to be opened again after a failure.
-pub struct Store {
+pub struct JournalStore {
     path: PathBuf,
     database: Option<Database>,
     /// The device and inode of the open file, to detect that the path has another one.
@@ -50,16 +50,16 @@ pub struct Store {
     format: u64,
     next: u64,
     /// The last row in the file.
-    last: Option<Row>,
+    last: Option<RowId>,
 }
 
 /// The contents of a file.
 #[derive(Debug, Default)]
-pub struct Contents {
+pub struct JournalContents {
     /// All changes, in the order in which they were made.
     pub changes: Vec<Record>,
     /// The times in which they are expressed.
-    pub times: Times,
+    pub times: WriterTimes,
     /// The number of damaged rows.
     pub damaged_rows: u64,
     /// The number of records of unknown kinds.
@@ -77,15 +77,15 @@ pub enum Unusable {
     Other(JournalError),
 }
 
-impl Store {
+impl JournalStore {
     /// Opens this file, or creates it, and reads everything. redb should report damage, but panics at some
     /// of it.
-    pub fn read(path: &Path) -> Result<(Self, Contents), Unusable> {
+    pub fn read(path: &Path) -> Result<(Self, JournalContents), Unusable> {
         let read = panic::catch_unwind(|| Self::read_unguarded(path));
         read.unwrap_or_else(|_| Err(Unusable::Damaged("its pages contradict each other".to_owned())))
     }
 
-    fn read_unguarded(path: &Path) -> Result<(Self, Contents), Unusable> {
+    fn read_unguarded(path: &Path) -> Result<(Self, JournalContents), Unusable> {
         let opened = open(path).map_err(|error| Unusable::new(path, error));
         let (database, is_memory) = match opened {
             // The contents can still be read, and a later write opens the file again.
@@ -112,8 +112,8 @@ impl Store {
     }
 
     /// A damaged row loses its own changes only.
-    fn read_tables(&mut self, database: &Database) -> Result<Contents, redb::Error> {
-        let mut contents = Contents::default();
+    fn read_tables(&mut self, database: &Database) -> Result<JournalContents, redb::Error> {
+        let mut contents = JournalContents::default();
         self.format = about(database, "format")?.unwrap_or(FIRST_FORMAT);
         contents.copied = about(database, "copied")?
             .map(|secs| Timestamp::from_secs(u32::try_from(secs).unwrap_or(u32::MAX)));
@@ -123,7 +123,7 @@ impl Store {
         }
         for row in rows.iter()? {
             let (number, row) = row?;
-            let last = Row::new(number.value(), row.value());
+            let last = RowId::new(number.value(), row.value());
             (self.next, self.last) = (last.next(), Some(last));
             match record::decode(row.value()) {
                 Ok(row) => {
@@ -199,7 +199,7 @@ impl Store {
             self.file = number(&fs::metadata(&self.path)?);
             self.format = about(&database, "format")?.unwrap_or(FIRST_FORMAT);
             self.last = last_row(&database)?;
-            self.next = self.next.max(self.last.map_or(0, Row::next));
+            self.next = self.next.max(self.last.map_or(0, RowId::next));
             self.database = Some(database);
         }
         Ok(())
@@ -207,7 +207,7 @@ impl Store {
 }
 
 /// The operations of a store, as the writer needs them.
-pub trait Rows {
+pub trait RowStore {
     /// Writes one row, in the time of this moment. When this returns, it is on disk.
     fn append(&mut self, changes: &[Record], at: &Moment) -> Result<(), NotWritten>;
     /// The number of the row that will be written next.
@@ -221,10 +221,10 @@ pub trait Rows {
     /// is already known.
     fn check(&mut self) -> Result<(), NotWritten>;
     /// The store from which copies are made.
-    fn store(&self) -> &Store;
+    fn store(&self) -> &JournalStore;
 }
 
-impl Rows for Store {
+impl RowStore for JournalStore {
     fn append(&mut self, changes: &[Record], at: &Moment) -> Result<(), NotWritten> {
         let (row, number) = (record::encode(changes, at), self.next);
         self.write(|transaction, format| {
@@ -236,7 +236,7 @@ impl Rows for Store {
         })?;
         self.format = FORMAT;
         self.next += 1;
-        let (last, before) = (Row::new(number, &row), self.last);
+        let (last, before) = (RowId::new(number, &row), self.last);
         self.last = Some(last);
         if let Err(error) = mark::write(&self.path, last, before) {
             tracing::debug!("cannot store beside {} which row is its last: {error}", self.path.display());
@@ -269,7 +269,7 @@ impl Rows for Store {
         })
     }
 
-    fn store(&self) -> &Store {
+    fn store(&self) -> &JournalStore {
         self
     }
 }
@@ -314,9 +314,9 @@ fn about(database: &Database, fact: &str) -> Result<Option<u64>, redb::Error> {
 }
 
 /// Another process may have written rows while the file was closed here.
-fn last_row(database: &Database) -> Result<Option<Row>, redb::Error> {
+fn last_row(database: &Database) -> Result<Option<RowId>, redb::Error> {
     let Some(rows) = there(database.begin_read()?.open_table(ROWS))? else { return Ok(None) };
-    Ok(rows.last()?.map(|(number, row)| Row::new(number.value(), row.value())))
+    Ok(rows.last()?.map(|(number, row)| RowId::new(number.value(), row.value())))
 }
 
 /// A new file has no tables.
@@ -339,7 +339,7 @@ impl Unusable {
         }
         if matches!(error, DatabaseError::DatabaseAlreadyOpen) {
             let directory = path.parent().unwrap_or(path);
-            return Self::Other(Taken::by_holder_of(path, Place::State, directory).into());
+            return Self::Other(PlaceInUse::by_holder_of(path, LockedPlace::State, directory).into());
         }
         Self::Damaged(error.to_string())
     }

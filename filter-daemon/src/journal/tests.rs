@@ -37,7 +37,7 @@ fn release(list: &str) -> Record {
     Record::ReleaseAll { list: list.into() }
 }
 
-fn open(directory: &TempDir) -> (Journal, Vec<Record>, Found) {
+fn open(directory: &TempDir) -> (Journal, Vec<Record>, JournalFindings) {
     let mut changes = Vec::new();
     let (journal, found, refused) =
         Journal::open(directory.path(), &here(), &mut |change| changes.push(change)).unwrap();
@@ -57,7 +57,7 @@ fn write(journal: &mut Journal, changes: Vec<Record>) {
 }
 
 #[test]
-fn what_was_written_is_there_when_it_is_opened_again() {
+fn written_changes_survive_reopening() {
     let directory = TempDir::new().unwrap();
     let changes =
         [want("manual", &["192.0.2.1", "2001:db8::/32"]), release("manual"), want("ssh", &["192.0.2.2"])];
@@ -73,7 +73,7 @@ fn what_was_written_is_there_when_it_is_opened_again() {
 }
 
 #[test]
-fn what_nobody_waits_for_is_written_in_its_turn() {
+fn write_soon_keeps_the_order() {
     let directory = TempDir::new().unwrap();
     let [first, second, third] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(|word| want("manual", &[word]));
     let (mut journal, ..) = open(&directory);
@@ -85,7 +85,7 @@ fn what_nobody_waits_for_is_written_in_its_turn() {
 }
 
 #[test]
-fn what_nobody_waits_for_does_not_wait_long() {
+fn write_soon_is_due_within_milliseconds() {
     let directory = TempDir::new().unwrap();
     let (mut journal, ..) = open(&directory);
     let now = clock::instant();
@@ -100,7 +100,7 @@ fn what_nobody_waits_for_does_not_wait_long() {
 }
 
 #[test]
-fn what_a_compaction_writes_takes_the_place_of_what_was_before() {
+fn compaction_replaces_earlier_rows() {
     let directory = TempDir::new().unwrap();
     let (mut journal, ..) = open(&directory);
     (0..10).for_each(|_| write(&mut journal, vec![want("manual", &["192.0.2.1"]), release("manual")]));
@@ -121,7 +121,7 @@ fn a_second_daemon_is_turned_away() {
 }
 
 #[test]
-fn where_the_disk_refuses_it_says_so_and_goes_on() {
+fn refused_disk_reports_and_continues() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("a file");
     fs::write(&file, "").unwrap();

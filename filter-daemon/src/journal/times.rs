@@ -14,19 +14,19 @@ use crate::clock::{Moment, Shift};
 
 /// The times of the changes of a journal, in their order.
 #[derive(Debug, Default)]
-pub struct Times {
-    runs: Vec<Run>,
+pub struct WriterTimes {
+    runs: Vec<WriterRun>,
 }
 
 /// Consecutive changes in the time of one process.
 #[derive(Debug)]
-struct Run {
+struct WriterRun {
     /// When the last of them was written.
     last: Option<Moment>,
     changes: usize,
 }
 
-impl Times {
+impl WriterTimes {
     /// Adds a number of changes that were written at this moment.
     pub fn add(&mut self, moment: Option<Moment>, changes: usize) {
         match self.runs.last_mut() {
@@ -34,7 +34,7 @@ impl Times {
                 run.last = moment;
                 run.changes += changes;
             }
-            _ => self.runs.push(Run { last: moment, changes }),
+            _ => self.runs.push(WriterRun { last: moment, changes }),
         }
     }
 

@@ -5,10 +5,10 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use tracing::{error, info};
 
-use super::behind::Behind;
+use super::behind::LossRecord;
 use super::copy::Copier;
-use super::sign::{Beside, Sign};
-use super::store::Rows;
+use super::sign::{LossNote, SecondPlace};
+use super::store::RowStore;
 use super::{Done, NotWritten};
 use crate::blocklist::{Record, Timestamp};
 use crate::clock;
@@ -17,7 +17,7 @@ use crate::clock;
 const MOST_TARGETS: usize = 1 << 18;
 
 /// The orders to the thread, which it carries out as they arrive.
-pub enum Order {
+pub enum WriterOrder {
     /// Writes these changes, and then reports.
     Write(Vec<Record>, Done),
     /// Reports the refusal of the disk that is still unresolved, if there is one.
@@ -33,36 +33,41 @@ pub enum Order {
     /// The loss of the last run was noted elsewhere.
     Noted,
     /// Sets the second place for the note of a loss.
-    Beside(Beside),
+    Beside(SecondPlace),
     /// Checks whether rows can still be written, and reports when that is known.
     Check(Sender<()>),
 }
 
 /// Carries out orders until the sending end is dropped.
-pub struct Writer<R> {
+pub struct JournalWriter<R> {
     rows: Result<R, NotWritten>,
-    orders: Receiver<Order>,
-    behind: Behind,
+    orders: Receiver<WriterOrder>,
+    behind: LossRecord,
     /// The note of a loss for the next start.
-    sign: Sign,
+    sign: LossNote,
     /// The number of losses so far.
     losses: u64,
-    mark: Mark,
+    mark: CompactionMark,
     copier: Copier,
 }
 
 /// The start of a compaction.
 #[derive(Default)]
-struct Mark {
+struct CompactionMark {
     row: u64,
     /// The losses before the mark, which the compaction makes up for.
     losses: u64,
 }
 
-impl<R: Rows> Writer<R> {
+impl<R: RowStore> JournalWriter<R> {
     /// Writes to `rows`, or reports to each caller why there are none.
-    pub fn new(rows: Result<R, NotWritten>, orders: Receiver<Order>, behind: Behind, sign: Sign) -> Self {
-        let (mark, copier) = (Mark::default(), Copier::default());
+    pub fn new(
+        rows: Result<R, NotWritten>,
+        orders: Receiver<WriterOrder>,
+        behind: LossRecord,
+        sign: LossNote,
+    ) -> Self {
+        let (mark, copier) = (CompactionMark::default(), Copier::default());
         Self { rows, orders, behind, sign, losses: 0, mark, copier }
     }
 
@@ -71,21 +76,21 @@ impl<R: Rows> Writer<R> {
         let mut ahead = None;
         while let Some(order) = ahead.take().or_else(|| self.orders.recv().ok()) {
             match order {
-                Order::Write(changes, done) => ahead = self.write(changes, done),
-                Order::Known(done) => self.tell(done),
-                Order::Mark => {
-                    let row = self.rows.as_ref().map_or(0, Rows::next);
-                    self.mark = Mark { row, losses: self.losses };
+                WriterOrder::Write(changes, done) => ahead = self.write(changes, done),
+                WriterOrder::Known(done) => self.tell(done),
+                WriterOrder::Mark => {
+                    let row = self.rows.as_ref().map_or(0, RowStore::next);
+                    self.mark = CompactionMark { row, losses: self.losses };
                 }
-                Order::Trim(now, done) => self.trim(now, done),
-                Order::Copy(now) => self.copy(now),
-                Order::LetGo(told) => self.let_go(&told),
-                Order::Noted => self.has_noted(),
-                Order::Beside(beside) => {
+                WriterOrder::Trim(now, done) => self.trim(now, done),
+                WriterOrder::Copy(now) => self.copy(now),
+                WriterOrder::LetGo(told) => self.let_go(&told),
+                WriterOrder::Noted => self.forget_earlier_loss(),
+                WriterOrder::Beside(beside) => {
                     let behind = self.behind.get().map(|_| clock::moment().wall);
-                    self.sign.has_beside(beside, behind);
+                    self.sign.set_second_place(beside, behind);
                 }
-                Order::Check(told) => self.check(&told),
+                WriterOrder::Check(told) => self.check(&told),
             }
         }
         self.copier.stop();
@@ -93,26 +98,26 @@ impl<R: Rows> Writer<R> {
 
     /// Writes these changes and all that wait behind them. Returns the order that ended the group, if one
     /// did.
-    fn write(&mut self, mut changes: Vec<Record>, done: Done) -> Option<Order> {
+    fn write(&mut self, mut changes: Vec<Record>, done: Done) -> Option<WriterOrder> {
         let (mut told, mut others) = (vec![done], Vec::new());
         let mut targets: usize = changes.iter().map(Record::len).sum();
         let mut ahead = None;
         while targets < MOST_TARGETS {
             match self.orders.try_recv() {
-                Ok(Order::Write(more, done)) => {
+                Ok(WriterOrder::Write(more, done)) => {
                     targets += more.iter().map(Record::len).sum::<usize>();
                     changes.extend(more);
                     told.push(done);
                 }
-                Ok(Order::Known(done)) => others.push(done),
+                Ok(WriterOrder::Known(done)) => others.push(done),
                 Ok(
-                    other @ (Order::Mark
-                    | Order::Trim(..)
-                    | Order::Copy(_)
-                    | Order::Noted
-                    | Order::Beside(_)
-                    | Order::Check(_)
-                    | Order::LetGo(_)),
+                    other @ (WriterOrder::Mark
+                    | WriterOrder::Trim(..)
+                    | WriterOrder::Copy(_)
+                    | WriterOrder::Noted
+                    | WriterOrder::Beside(_)
+                    | WriterOrder::Check(_)
+                    | WriterOrder::LetGo(_)),
                 ) => {
                     ahead = Some(other);
                     break;
@@ -154,7 +159,7 @@ impl<R: Rows> Writer<R> {
 
     /// A missing file has lost its contents.
     fn check(&mut self, told: &Sender<()>) {
-        let checked = self.rows.as_mut().map_or(Ok(()), Rows::check);
+        let checked = self.rows.as_mut().map_or(Ok(()), RowStore::check);
         self.note(&checked);
         // Most callers do not wait for it.
         _ = told.send(());
@@ -179,7 +184,7 @@ impl<R: Rows> Writer<R> {
         _ = told.send(());
     }
 
-    fn has_noted(&mut self) {
+    fn forget_earlier_loss(&mut self) {
         self.sign.forget_before(self.behind.get().is_some());
     }
 

@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 /// An interface that filterd is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attached {
+pub struct Attachment {
     /// The kernel's interface index.
     pub index: u32,
     /// None for an interface that was in another network namespace when filterd found it.
-    pub mode: Option<AttachedMode>,
+    pub mode: Option<AttachMode>,
     /// The kernel's number of the attached program. Any other number means that the program is not ours.
     pub program: u32,
 }
 
-impl Attached {
+impl Attachment {
     #[must_use]
     pub fn mode(&self) -> &'static str {
-        self.mode.map_or("unknown", AttachedMode::name)
+        self.mode.map_or("unknown", AttachMode::name)
     }
 }
 
 /// The place in a packet's path at which the filter runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum AttachedMode {
+pub enum AttachMode {
     /// In the driver, before the kernel's stack handles the packet.
     Native,
     /// In the kernel's stack. Works on every interface, and is several times slower.
@@ -46,13 +46,13 @@ pub struct Link {
     pub egress: Option<String>,
 }
 
-impl fmt::Display for AttachedMode {
+impl fmt::Display for AttachMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl AttachedMode {
+impl AttachMode {
     const fn name(self) -> &'static str {
         match self {
             Self::Native => "native",

@@ -7,7 +7,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::lock::{Holder, Taken};
+use crate::lock::{Holder, PlaceInUse};
 use crate::text::{Explain, printable};
 
 /// Why the kernel's part failed. The broker sends it to the daemon, which reports it.
@@ -26,7 +26,7 @@ pub enum KernelError {
         reason: String,
     },
     #[error(transparent)]
-    Taken(#[from] Taken),
+    Taken(#[from] PlaceInUse),
     /// Another filterd took over first, or the old one has just ended.
     #[error("another filterd took this place first, or the one that had it just ended; nothing was changed")]
     Overtaken,

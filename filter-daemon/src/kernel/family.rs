@@ -3,11 +3,11 @@
 
 use filter_common::cuckoo::geometry::Geometry;
 
-use super::growth::{Growth, NotMade};
-use super::kind::{Entry, Key, Kind};
+use super::growth::{Growth, GrowthError};
+use super::kind::{Key, Kind, TableEntry};
 use super::maps::Maps;
 use super::needs::SixTargets;
-use super::store::Store;
+use super::store::TableStore;
 use super::{KernelError, Occupancy};
 
 /// A table may exceed its limit for a while by this part of it: far below the first refusal at any geometry.
@@ -22,15 +22,15 @@ const FEW: u64 = 32;
 const KEYS: u32 = 3;
 
 /// The table of one family, and the larger one that is being made in the background.
-pub struct Family<K: Kind> {
-    pub store: Store<K>,
+pub struct TableFamily<K: Kind> {
+    pub store: TableStore<K>,
     growth: Option<Growth<K>>,
     /// Refusals since the last publication.
     refusals: u32,
 }
 
-impl<K: Kind> Family<K> {
-    pub const fn new(store: Store<K>) -> Self {
+impl<K: Kind> TableFamily<K> {
+    pub const fn new(store: TableStore<K>) -> Self {
         Self { store, growth: None, refusals: 0 }
     }
 
@@ -116,7 +116,7 @@ impl<K: Kind> Family<K> {
     /// rebuilt.
     pub fn enter(
         &mut self,
-        entry_in: impl Fn(&K) -> Entry<K>,
+        entry_in: impl Fn(&K) -> TableEntry<K>,
         maps: &mut Maps,
         wanted: &impl SixTargets,
     ) -> Result<(), KernelError> {
@@ -135,7 +135,7 @@ impl<K: Kind> Family<K> {
     /// Adds many entries in the same way.
     pub fn enter_all(
         &mut self,
-        entry_in: impl Fn(&K, usize) -> Entry<K>,
+        entry_in: impl Fn(&K, usize) -> TableEntry<K>,
         count: usize,
         maps: &mut Maps,
         wanted: &impl SixTargets,
@@ -156,7 +156,7 @@ impl<K: Kind> Family<K> {
     }
 
     /// Replaces the label of an entry in all tables that hold it.
-    pub fn relabel(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+    pub fn relabel(&mut self, entry_in: impl Fn(&K) -> TableEntry<K>) {
         self.store.relabel(&entry_in);
         self.growth.iter_mut().for_each(|growth| growth.relabelled(&entry_in));
     }
@@ -289,8 +289,8 @@ impl<K: Kind> Family<K> {
             Err(not_made) => {
                 self.store.forget(&kind, maps);
                 match not_made {
-                    NotMade::Full => Ok(Some(kind.geometry())),
-                    NotMade::Refused(error) => Err(error),
+                    GrowthError::Full => Ok(Some(kind.geometry())),
+                    GrowthError::Refused(error) => Err(error),
                 }
             }
         }

@@ -31,14 +31,14 @@ use super::maps::Maps;
 use super::needs::{Needs, Truth};
 use super::overlap::Overlap;
 use super::samples::{self, Samples};
-use super::set::Set;
+use super::set::SourceSet;
 use super::spec::{JudgeSpec, SetSpec};
 use crate::blocklist::{Effects, Settings};
 
 /// The tables of one daemon, and every kernel object that belongs to them.
 pub struct Filter {
     maps: Maps,
-    sets: PerSet<Set>,
+    sets: PerSet<SourceSet>,
     /// Drops that each processor samples at most in a time window; 0 while no client watches.
     samples: u64,
     /// The clauses that `Truth` last returned.
@@ -71,7 +71,7 @@ impl Filter {
     pub fn through(broker: Broker) -> Self {
         Self {
             maps: Maps::new(broker),
-            sets: PerSet::from_fn(Set::new),
+            sets: PerSet::from_fn(SourceSet::new),
             samples: 0,
             clauses: [None; SLOTS],
             overlap: Overlap::new(),

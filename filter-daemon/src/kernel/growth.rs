@@ -14,11 +14,11 @@ use filter_common::cuckoo::Full;
 use filter_common::target::Prefix6;
 
 use super::KernelError;
-use super::kind::{Entries, Entry, Key, Kind, Live};
+use super::kind::{Entries, Key, Kind, Live, TableEntry};
 use super::maps::Maps;
 use super::needs::SixTargets;
-use super::staged::OrderedBoth;
-use super::store::Built;
+use super::staged::OrderedMapAndLabels;
+use super::store::BuiltTable;
 
 /// Entries gathered at once: about a millisecond of work.
 const PAGE: usize = 8192;
@@ -26,46 +26,46 @@ const PAGE: usize = 8192;
 /// The larger table, and the changes that it lacks.
 pub struct Growth<K: Kind> {
     kind: K,
-    stage: Stage<K>,
-    since: Vec<Change<K>>,
+    stage: GrowthStage<K>,
+    since: Vec<TableChange<K>>,
 }
 
-enum Stage<K: Kind> {
+enum GrowthStage<K: Kind> {
     /// The map is being made.
     Ordered {
-        map: OrderedBoth,
+        map: OrderedMapAndLabels,
         copied: Option<Entries<K>>,
     },
-    Gathering(Box<Gathering<K>>),
+    Gathering(Box<EntryGathering<K>>),
     Filling(JoinHandle<Result<Live<K>, Full>>),
 }
 
 /// Reads the wanted entries page by page.
-struct Gathering<K: Kind> {
+struct EntryGathering<K: Kind> {
     after: Option<Prefix6>,
-    entries: Vec<Entry<K>>,
+    entries: Vec<TableEntry<K>>,
     /// The table for the entries, until all are gathered.
     larger: Option<Live<K>>,
 }
 
 /// Why a larger table could not be made.
-pub enum NotMade {
+pub enum GrowthError {
     /// An entry found no room under the table's key.
     Full,
     /// The kernel refused its map.
     Refused(KernelError),
 }
 
-enum Change<K: Kind> {
-    Entered(Entry<K>),
-    Relabelled(Entry<K>),
+enum TableChange<K: Kind> {
+    Entered(TableEntry<K>),
+    Relabelled(TableEntry<K>),
     Left(Key<K>),
 }
 
 impl<K: Kind> Growth<K> {
     /// Starts moving all entries of `live`, if there is a table yet, to a larger one whose map is being made.
-    pub fn begin(live: Option<&Live<K>>, kind: K, map: OrderedBoth) -> Self {
-        Self { kind, stage: Stage::Ordered { map, copied: K::copied(live) }, since: Vec::new() }
+    pub fn begin(live: Option<&Live<K>>, kind: K, map: OrderedMapAndLabels) -> Self {
+        Self { kind, stage: GrowthStage::Ordered { map, copied: K::copied(live) }, since: Vec::new() }
     }
 
     /// The settings that a judge needs for the larger table.
@@ -75,7 +75,7 @@ impl<K: Kind> Growth<K> {
 
     /// True if the thread has added every entry to the larger table.
     pub fn is_filled(&self) -> bool {
-        matches!(&self.stage, Stage::Filling(thread) if thread.is_finished())
+        matches!(&self.stage, GrowthStage::Filling(thread) if thread.is_finished())
     }
 
     /// Does the next step, until the larger table is being filled. Fails if the table cannot be made.
@@ -85,17 +85,17 @@ impl<K: Kind> Growth<K> {
 
     fn step_on(&mut self, wanted: &impl SixTargets, maps: &mut Maps, waits: bool) -> Result<(), KernelError> {
         match &mut self.stage {
-            Stage::Ordered { map, copied } => {
+            GrowthStage::Ordered { map, copied } => {
                 if let Some((window, labels)) = map.collect(maps, waits)? {
-                    let larger = Built::empty(self.kind, window, labels).live;
+                    let larger = BuiltTable::empty(self.kind, window, labels).live;
                     self.stage = match copied.take() {
                         Some(entries) => fill(larger, entries),
-                        None => Stage::Gathering(Box::new(Gathering::into(larger))),
+                        None => GrowthStage::Gathering(Box::new(EntryGathering::into(larger))),
                     };
                 }
             }
-            Stage::Filling(_) => {}
-            Stage::Gathering(gathering) => {
+            GrowthStage::Filling(_) => {}
+            GrowthStage::Gathering(gathering) => {
                 let (page, last) = self.kind.page(wanted, gathering.after, PAGE);
                 gathering.entries.extend(page);
                 gathering.after = last;
@@ -110,73 +110,80 @@ impl<K: Kind> Growth<K> {
     }
 
     /// Records an added entry. It may have been there already.
-    pub fn entered(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
-        self.since.push(Change::Entered(entry_in(&self.kind)));
+    pub fn entered(&mut self, entry_in: impl Fn(&K) -> TableEntry<K>) {
+        self.since.push(TableChange::Entered(entry_in(&self.kind)));
     }
 
     /// Records that an entry counts for another list.
-    pub fn relabelled(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+    pub fn relabelled(&mut self, entry_in: impl Fn(&K) -> TableEntry<K>) {
         if self.kind.is_labelled() {
-            self.since.push(Change::Relabelled(entry_in(&self.kind)));
+            self.since.push(TableChange::Relabelled(entry_in(&self.kind)));
         }
     }
 
     /// Records a removed entry. It may have been missing already.
     pub fn left(&mut self, key_in: impl Fn(&K) -> Key<K>) {
-        self.since.push(Change::Left(key_in(&self.kind)));
+        self.since.push(TableChange::Left(key_in(&self.kind)));
     }
 
     /// Returns the larger table with all recorded changes. Waits until it is made and filled.
-    pub fn finish(mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<Built<K>, NotMade> {
+    pub fn finish(mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<BuiltTable<K>, GrowthError> {
         let thread = loop {
             match self.stage {
-                Stage::Filling(thread) => break thread,
-                Stage::Ordered { .. } | Stage::Gathering(..) => self.step_on(wanted, maps, true)?,
+                GrowthStage::Filling(thread) => break thread,
+                GrowthStage::Ordered { .. } | GrowthStage::Gathering(..) => {
+                    self.step_on(wanted, maps, true)?
+                }
             }
         };
         let mut live = thread.join().unwrap_or(Err(Full))?;
         for change in self.since {
             match change {
-                Change::Entered((key, label)) if !live.contains(key) => live.fill(key, label)?,
-                Change::Entered((key, label)) | Change::Relabelled((key, label)) => live.relabel(key, label),
-                Change::Left(key) if live.contains(key) => live.remove(key),
-                Change::Left(_) => {}
+                TableChange::Entered((key, label)) if !live.contains(key) => live.fill(key, label)?,
+                TableChange::Entered((key, label)) | TableChange::Relabelled((key, label)) => {
+                    live.relabel(key, label)
+                }
+                TableChange::Left(key) if live.contains(key) => live.remove(key),
+                TableChange::Left(_) => {}
             }
         }
-        Ok(Built { kind: self.kind, live })
+        Ok(BuiltTable { kind: self.kind, live })
     }
 }
 
-impl<K: Kind> Gathering<K> {
+impl<K: Kind> EntryGathering<K> {
     fn into(larger: Live<K>) -> Self {
         Self { after: None, entries: Vec::new(), larger: Some(larger) }
     }
 }
 
-impl From<Full> for NotMade {
+impl From<Full> for GrowthError {
     fn from(_: Full) -> Self {
         Self::Full
     }
 }
 
-impl From<KernelError> for NotMade {
+impl From<KernelError> for GrowthError {
     fn from(refused: KernelError) -> Self {
         Self::Refused(refused)
     }
 }
 
-fn fill<K: Kind>(mut larger: Live<K>, entries: impl Iterator<Item = Entry<K>> + Send + 'static) -> Stage<K> {
-    Stage::Filling(thread::spawn(move || larger.fill_whole(entries).map(|()| larger)))
+fn fill<K: Kind>(
+    mut larger: Live<K>,
+    entries: impl Iterator<Item = TableEntry<K>> + Send + 'static,
+) -> GrowthStage<K> {
+    GrowthStage::Filling(thread::spawn(move || larger.fill_whole(entries).map(|()| larger)))
 }
 
 /// The families whose larger table is being made in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Growing {
+pub struct GrowingFamilies {
     pub addresses: bool,
     pub six: bool,
 }
 
-impl Growing {
+impl GrowingFamilies {
     pub const fn any(self) -> bool {
         self.addresses || self.six
     }
@@ -187,7 +194,7 @@ impl Growing {
     }
 }
 
-impl BitOr for Growing {
+impl BitOr for GrowingFamilies {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {

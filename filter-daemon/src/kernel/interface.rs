@@ -8,11 +8,11 @@ use rtnetlink::packet_route::link::{LinkAttribute, LinkMessage, LinkXdp, XdpAtta
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use super::{AttachedMode, KernelError};
+use super::{AttachMode, KernelError};
 
 /// The current state of an interface.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Interface {
+pub struct KernelInterface {
     pub name: String,
     pub index: u32,
     pub mtu: u32,
@@ -25,11 +25,11 @@ pub struct Interface {
 pub struct Occupant {
     /// The kernel's number of the program.
     pub id: u32,
-    pub mode: AttachedMode,
+    pub mode: AttachMode,
 }
 
 /// All interfaces of this network namespace.
-pub async fn all() -> Result<Vec<Interface>, KernelError> {
+pub async fn all() -> Result<Vec<KernelInterface>, KernelError> {
     let failed = |reason: String| KernelError::Netlink { reason };
     let (connection, handle, _) = rtnetlink::new_connection().map_err(|error| failed(error.to_string()))?;
     let talking = tokio::spawn(connection);
@@ -38,7 +38,7 @@ pub async fn all() -> Result<Vec<Interface>, KernelError> {
     found.map_err(|error| failed(error.to_string()))
 }
 
-pub async fn named(name: &str) -> Result<Option<Interface>, KernelError> {
+pub async fn named(name: &str) -> Result<Option<KernelInterface>, KernelError> {
     Ok(all().await?.into_iter().find(|interface| interface.name == name))
 }
 
@@ -59,9 +59,9 @@ pub fn changes() -> io::Result<mpsc::Receiver<()>> {
 }
 
 /// Parses a message about one interface.
-pub fn read(message: &LinkMessage) -> Interface {
+pub fn read(message: &LinkMessage) -> KernelInterface {
     let mut interface =
-        Interface { name: String::new(), index: message.header.index, mtu: 0, occupant: None };
+        KernelInterface { name: String::new(), index: message.header.index, mtu: 0, occupant: None };
     for attribute in &message.attributes {
         if let LinkAttribute::IfName(name) = attribute {
             interface.name.clone_from(name);
@@ -80,5 +80,5 @@ fn occupant(details: &[LinkXdp]) -> Option<Occupant> {
     let id =
         details.iter().find_map(|detail| if let LinkXdp::ProgId(id) = detail { Some(*id) } else { None })?;
     let generic = details.iter().any(|detail| matches!(detail, LinkXdp::Attached(XdpAttached::SocketBuffer)));
-    Some(Occupant { id, mode: if generic { AttachedMode::Generic } else { AttachedMode::Native } })
+    Some(Occupant { id, mode: if generic { AttachMode::Generic } else { AttachMode::Native } })
 }

@@ -8,7 +8,7 @@ mod tests;
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::scheme::Scheme;
-use filter_common::labels::{Bytes, Label};
+use filter_common::labels::{Label, LabelBytes};
 use filter_common::stash;
 use filter_common::target::Prefix6;
 
@@ -18,11 +18,11 @@ use super::broker::size;
 use super::moving::Moving;
 use super::needs::SixTargets;
 use super::window::Window;
-pub use addresses::Addresses;
+pub use addresses::AddressTable;
 pub use six::SixTable;
 
 /// The place of a table's labels, if it has any.
-pub type TableLabels = Option<Bytes<Window>>;
+pub type TableLabels = Option<LabelBytes<Window>>;
 
 /// A table of this kind while packets read it.
 pub type Live<K> = Moving<<K as Kind>::Scheme, Window, TableLabels>;
@@ -31,10 +31,10 @@ pub type Live<K> = Moving<<K as Kind>::Scheme, Window, TableLabels>;
 pub type Key<K> = <<K as Kind>::Scheme as Scheme>::Key;
 
 /// An entry to be added: its key and its label.
-pub type Entry<K> = (Key<K>, Label);
+pub type TableEntry<K> = (Key<K>, Label);
 
 /// All entries of a table, for another thread to put into another table.
-pub type Entries<K> = Box<dyn Iterator<Item = Entry<K>> + Send>;
+pub type Entries<K> = Box<dyn Iterator<Item = TableEntry<K>> + Send>;
 
 pub trait Kind: Copy + Send + 'static {
     /// Maps keys to buckets and codes.
@@ -74,7 +74,7 @@ pub trait Kind: Copy + Send + 'static {
         &'a self,
         live: Option<&'a Live<Self>>,
         wanted: &'a impl SixTargets,
-    ) -> impl Iterator<Item = Entry<Self>> + 'a;
+    ) -> impl Iterator<Item = TableEntry<Self>> + 'a;
 
     /// A copy of all entries of `live`, if there is such a table. None if its words do not contain whole
     /// entries.
@@ -86,7 +86,7 @@ pub trait Kind: Copy + Send + 'static {
         wanted: &impl SixTargets,
         after: Option<Prefix6>,
         most: usize,
-    ) -> (Vec<Entry<Self>>, Option<Prefix6>);
+    ) -> (Vec<TableEntry<Self>>, Option<Prefix6>);
 
     /// A geometry for this many entries that also has half as much room again as `limit`. A table that grows
     /// because it is full is then rarely rebuilt, and never twice as large as necessary.

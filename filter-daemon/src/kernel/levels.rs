@@ -15,30 +15,30 @@ use filter_common::target::Prefix6;
 use super::KernelError;
 use super::broker::request::{MapName, MapPart};
 use super::maps::Maps;
-use super::needs::{Labels, SixTargets, Wanted};
+use super::needs::{LabelSource, SixTargets, WantedTargets};
 use super::pages::LabelPages;
-use super::staged::{Both, InMap, OrderedBoth, Staged};
+use super::staged::{InMap, MapAndLabels, OrderedMapAndLabels, Staged};
 use super::ways::Ways;
 use super::window::Window;
 use room::{larger_for, words_of_labels};
 
 /// The map in use, and the staged one that replaces it.
 pub struct LevelMaps {
-    maps: Staged<Built>,
-    ordered: Option<Larger>,
+    maps: Staged<BuiltLevels>,
+    ordered: Option<OrderedLevels>,
 }
 
 /// A larger map that is being made, and the map for its labels if any are kept.
-struct Larger {
+struct OrderedLevels {
     generation: u64,
     size: u32,
     label_bits: u32,
-    map: OrderedBoth,
+    map: OrderedMapAndLabels,
     /// Filled once the map is made.
-    made: Option<Both>,
+    made: Option<MapAndLabels>,
 }
 
-struct Built {
+struct BuiltLevels {
     generation: u64,
     levels: Levels<Window>,
     labels: Option<LabelPages>,
@@ -79,7 +79,7 @@ impl LevelMaps {
     }
 
     /// Makes a copy with labels, unless the map has them.
-    pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl WantedTargets) -> Result<(), KernelError> {
         match self.size() {
             Some(size) if !self.is_labelled() => self.rebuild(size, maps, wanted),
             Some(_) | None => Ok(()),
@@ -110,12 +110,12 @@ impl LevelMaps {
         let (generation, label_bits) = (maps.number(), self.label_bits());
         let of_labels = words_of_labels(size, label_bits);
         let map = self.maps.order_with_labels(generation, size, of_labels, maps)?;
-        self.ordered = Some(Larger { generation, size, label_bits, map, made: None });
+        self.ordered = Some(OrderedLevels { generation, size, label_bits, map, made: None });
         Ok(())
     }
 
     /// True while the ordered map is being made. Collects it when it is ready.
-    pub fn is_waiting(&mut self, maps: &mut Maps) -> Result<bool, KernelError> {
+    pub fn collect_ordered(&mut self, maps: &mut Maps) -> Result<bool, KernelError> {
         let Some(larger) = self.ordered.as_mut().filter(|larger| larger.made.is_none()) else {
             return Ok(false);
         };
@@ -159,7 +159,7 @@ impl LevelMaps {
         table: Option<Geometry>,
         ways: &Ways,
         maps: &mut Maps,
-        truth: &impl Wanted,
+        truth: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         let aside = self.ordered.as_ref().filter(|larger| larger.made.is_some()).map(|larger| larger.size);
         let wanted = self.size_for(table, ways).max(aside);
@@ -181,12 +181,12 @@ impl LevelMaps {
     }
 
     /// Makes the smallest map if there is none.
-    pub fn make_any(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn make_any(&mut self, maps: &mut Maps, wanted: &impl WantedTargets) -> Result<(), KernelError> {
         if self.maps.newest().is_some() { Ok(()) } else { self.rebuild(size::SMALLEST, maps, wanted) }
     }
 
     /// Rebuilds the map with more label pages if additions might find none.
-    pub fn make_pages(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn make_pages(&mut self, maps: &mut Maps, wanted: &impl WantedTargets) -> Result<(), KernelError> {
         let Some(map) = self.maps.newest() else { return Ok(()) };
         match map.labels.as_ref().and_then(|labels| labels.too_small_for(1)) {
             Some(larger) => self.make_anew(map.levels.size(), larger, maps, wanted),
@@ -195,7 +195,7 @@ impl LevelMaps {
     }
 
     /// Makes a copy of the map, unless there is none or it is fresh already.
-    pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl WantedTargets) -> Result<(), KernelError> {
         match self.size() {
             Some(size) if self.maps.fresh().is_none() => self.rebuild(size, maps, wanted),
             Some(_) | None => Ok(()),
@@ -213,24 +213,24 @@ impl LevelMaps {
 
     /// Shows a prefix that `make_way` has prepared. A prefix that the levels do not hold is in the table
     /// already.
-    pub fn show(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+    pub fn show(&mut self, prefix: Prefix6, wanted: &impl WantedTargets) {
         self.maps.newest_mut().into_iter().for_each(|map| map.show(prefix, wanted));
     }
 
     /// Updates the label of a prefix that the levels hold.
-    pub fn relabel(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+    pub fn relabel(&mut self, prefix: Prefix6, wanted: &impl WantedTargets) {
         self.maps.fresh_mut().into_iter().for_each(|map| map.relabel(prefix, wanted));
         self.maps.current_mut().into_iter().for_each(|map| map.relabel(prefix, wanted));
     }
 
     /// Hides a prefix, as far as the prefixes that remain wanted allow.
-    pub fn hide(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+    pub fn hide(&mut self, prefix: Prefix6, wanted: &impl WantedTargets) {
         self.hide_fresh(prefix, wanted);
         self.maps.current_mut().into_iter().for_each(|map| map.hide(prefix, wanted));
     }
 
     /// Hides a prefix in the fresh map only.
-    pub fn hide_fresh(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+    pub fn hide_fresh(&mut self, prefix: Prefix6, wanted: &impl WantedTargets) {
         self.maps.fresh_mut().into_iter().for_each(|map| map.hide(prefix, wanted));
     }
 
@@ -252,7 +252,12 @@ impl LevelMaps {
         self.maps.publish();
     }
 
-    fn rebuild(&mut self, size: u32, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    fn rebuild(
+        &mut self,
+        size: u32,
+        maps: &mut Maps,
+        wanted: &impl WantedTargets,
+    ) -> Result<(), KernelError> {
         self.make_anew(size, self.label_bits(), maps, wanted)
     }
 
@@ -268,11 +273,11 @@ impl LevelMaps {
         size: u32,
         label_bits: u32,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         let (generation, (window, labels)) = self.empty(size, label_bits, maps)?;
         let labels = labels.map(|labels| LabelPages::new(labels.0, directory(size), label_bits));
-        let mut copy = Built { generation, levels: Levels::new(window, size), labels };
+        let mut copy = BuiltLevels { generation, levels: Levels::new(window, size), labels };
         self.maps.newest().into_iter().for_each(|map| map.levels.copy_to(&mut copy.levels));
         copy.label_all(wanted);
         self.maps.put(copy, maps);
@@ -280,11 +285,16 @@ impl LevelMaps {
     }
 
     /// Returns a map of zeroes, and one for labels if any are kept. Uses the ordered maps if their sizes fit.
-    fn empty(&mut self, size: u32, label_bits: u32, maps: &mut Maps) -> Result<(u64, Both), KernelError> {
-        let is_it = |larger: &mut Larger| {
+    fn empty(
+        &mut self,
+        size: u32,
+        label_bits: u32,
+        maps: &mut Maps,
+    ) -> Result<(u64, MapAndLabels), KernelError> {
+        let is_it = |larger: &mut OrderedLevels| {
             larger.made.is_some() && (larger.size, larger.label_bits) == (size, label_bits)
         };
-        if let Some(Larger { generation, made: Some(made), .. }) = self.ordered.take_if(is_it) {
+        if let Some(OrderedLevels { generation, made: Some(made), .. }) = self.ordered.take_if(is_it) {
             return Ok((generation, made));
         }
         let generation = maps.number();
@@ -294,9 +304,9 @@ impl LevelMaps {
     }
 }
 
-impl Built {
+impl BuiltLevels {
     /// Shows a prefix. Its label is written first, so that no packet sees it without one.
-    fn show(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+    fn show(&mut self, prefix: Prefix6, wanted: &impl WantedTargets) {
         let Self { levels, labels, .. } = self;
         if let (Some(labels), Some(places)) = (&mut *labels, places(levels.words(), prefix)) {
             labels.write6(levels.words(), places, |spot| wanted.label_of_six(spot));
@@ -312,12 +322,12 @@ impl Built {
     }
 
     /// Hides a prefix. Addresses that another prefix still covers get the label of that one.
-    fn hide(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
-        self.levels.hide(prefix, &Rest(wanted));
+    fn hide(&mut self, prefix: Prefix6, wanted: &impl WantedTargets) {
+        self.levels.hide(prefix, &RemainingPrefixes(wanted));
         self.relabel(prefix, wanted);
     }
 
-    fn relabel(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
+    fn relabel(&mut self, prefix: Prefix6, wanted: &impl WantedTargets) {
         let (Some(labels), words) = (&mut self.labels, self.levels.words()) else { return };
         if let Some(places) = places(words, prefix) {
             let told = places.filter(|(place, _)| is_told(words, *place));
@@ -325,7 +335,7 @@ impl Built {
         }
     }
 
-    fn label_all(&mut self, wanted: &impl Wanted) {
+    fn label_all(&mut self, wanted: &impl WantedTargets) {
         if let Some(labels) = &mut self.labels {
             let words = self.levels.words();
             labels.write6(words, all(words), |spot| wanted.label_of_six(spot));
@@ -333,7 +343,7 @@ impl Built {
     }
 }
 
-impl InMap for Built {
+impl InMap for BuiltLevels {
     fn generation(&self) -> u64 {
         self.generation
     }
@@ -344,9 +354,9 @@ impl InMap for Built {
 }
 
 /// The prefixes that remain wanted.
-struct Rest<'a, W>(&'a W);
+struct RemainingPrefixes<'a, W>(&'a W);
 
-impl<W: Wanted> Others for Rest<'_, W> {
+impl<W: WantedTargets> Others for RemainingPrefixes<'_, W> {
     fn cover(&self, prefix: Prefix6, shortest: u8) -> bool {
         self.0.covers_six(prefix, shortest)
     }
@@ -357,12 +367,12 @@ impl<W: Wanted> Others for Rest<'_, W> {
 }
 
 /// The wanted prefixes that the levels do not hold, and that belong into the table.
-pub struct Beyond<'a, W> {
+pub struct PrefixesForTable<'a, W> {
     pub levels: &'a LevelMaps,
     pub wanted: &'a W,
 }
 
-impl<W: Wanted> Labels for Beyond<'_, W> {
+impl<W: WantedTargets> LabelSource for PrefixesForTable<'_, W> {
     fn label_of_six(&self, prefix: Prefix6) -> Label {
         self.wanted.label_of_six(prefix)
     }
@@ -372,7 +382,7 @@ impl<W: Wanted> Labels for Beyond<'_, W> {
     }
 }
 
-impl<W: Wanted> SixTargets for Beyond<'_, W> {
+impl<W: WantedTargets> SixTargets for PrefixesForTable<'_, W> {
     fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6> {
         self.wanted.six_after(after).filter(|prefix| !self.levels.tell(*prefix))
     }

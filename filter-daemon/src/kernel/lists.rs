@@ -17,12 +17,12 @@ pub type Count = [u64; Counted::ALL.len()];
 
 /// The counters in use, and the staged ones that replace them.
 pub struct ListCounters {
-    counters: Staged<Made>,
+    counters: Staged<CountersMap>,
     /// Number of rows: a power of two, and at least one for each possible processor.
     processors: u32,
 }
 
-struct Made {
+struct CountersMap {
     generation: u64,
     window: Window,
 }
@@ -42,7 +42,7 @@ impl ListCounters {
 
     /// The settings for the next judge; none if it counts for no list.
     pub fn spec(&self) -> Option<ListsMap> {
-        let spec = |made: &Made| ListsMap { generation: made.generation, processors: self.processors };
+        let spec = |made: &CountersMap| ListsMap { generation: made.generation, processors: self.processors };
         self.counters.newest().map(spec)
     }
 
@@ -51,7 +51,7 @@ impl ListCounters {
         if self.counters.newest().is_none() {
             let generation = maps.number();
             let window = self.counters.make(generation, self.processors * COUNTERS, maps)?;
-            self.counters.put(Made { generation, window }, maps);
+            self.counters.put(CountersMap { generation, window }, maps);
         }
         Ok(())
     }
@@ -92,7 +92,7 @@ impl ListCounters {
     }
 }
 
-impl InMap for Made {
+impl InMap for CountersMap {
     fn generation(&self) -> u64 {
         self.generation
     }

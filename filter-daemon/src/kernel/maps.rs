@@ -10,7 +10,7 @@ use super::window::Window;
 
 /// A map that was requested and may still be in the making.
 #[derive(Debug)]
-pub struct Ordered {
+pub struct OrderedMap {
     map: MapName,
     generation: u64,
     words: u32,
@@ -76,7 +76,7 @@ impl Maps {
     }
 
     /// Starts making a map of zeroed words. Large maps are made while other requests are served.
-    pub fn order(&mut self, map: MapName, generation: u64, words: u32) -> Result<Ordered, KernelError> {
+    pub fn order(&mut self, map: MapName, generation: u64, words: u32) -> Result<OrderedMap, KernelError> {
         self.forget_unwanted();
         let made = if self.are_quick(words) {
             Some(self.broker.make(map, generation, words)?)
@@ -84,12 +84,12 @@ impl Maps {
             self.broker.order(Request::Begin { map, generation, words })?;
             None
         };
-        Ok(Ordered { map, generation, words, made })
+        Ok(OrderedMap { map, generation, words, made })
     }
 
     /// Returns the map once it is made; call it again until then. With `waits` it blocks until the map is
     /// made.
-    pub fn collect(&mut self, ordered: &mut Ordered, waits: bool) -> Result<Option<Window>, KernelError> {
+    pub fn collect(&mut self, ordered: &mut OrderedMap, waits: bool) -> Result<Option<Window>, KernelError> {
         if let Some(made) = ordered.made.take() {
             return Ok(Some(made));
         }

@@ -41,16 +41,16 @@ pub mod version;
 mod ways;
 pub mod window;
 
-pub use attached::{Attached, AttachedMode, Link};
-pub use broker::counts::{Counts, OnInterface};
+pub use attached::{AttachMode, Attachment, Link};
+pub use broker::counts::{InterfaceDrops, PacketCounts};
 pub use broker::leftovers;
-pub use broker::request::Mended;
+pub use broker::request::Repairs;
 pub use error::KernelError;
 pub use filter::Filter;
-pub use growth::Growing;
-pub use interface::Interface;
+pub use growth::GrowingFamilies;
+pub use interface::KernelInterface;
 pub use lists::Count as ListCount;
-pub use needs::{Labels, Needs, SetNeeds, SixTargets, Truth, Wanted};
+pub use needs::{LabelSource, Needs, SetNeeds, SixTargets, Truth, WantedTargets};
 pub use tampering::Tampering;
 pub use ways::Ways;
 

@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::scheme::{Home, Scheme, Token};
 use filter_common::cuckoo::search::Path;
-use filter_common::cuckoo::{Full, Slot, Table};
+use filter_common::cuckoo::{Full, Table, TableSlot};
 use filter_common::labels::{Label, Labels, LabelsMut, NoLabels, OTHER};
 use filter_common::stash::{self, Stash};
 use filter_common::{Rest, Words, WordsMut};
@@ -283,7 +283,7 @@ where
     }
 
     /// A free slot in one of these homes that no plan will overwrite.
-    fn free_slot(&self, homes: [Home; 2]) -> Option<(Slot, u64)> {
+    fn free_slot(&self, homes: [Home; 2]) -> Option<(TableSlot, u64)> {
         homes.into_iter().find_map(|home| {
             let mut free = self.table.free_slots(home.bucket);
             free.find(|slot| !self.is_planned(slot.word)).map(|slot| (slot, home.code))
@@ -359,7 +359,7 @@ impl Planned {
             for word in table.bucket_words(home.bucket) {
                 let at = self.words.get(&word).and_then(|value| lanes.find(*value, home.code));
                 if let Some(at) = at {
-                    self.labels.insert(table.number_of(Slot { word, at }), label);
+                    self.labels.insert(table.number_of(TableSlot { word, at }), label);
                 }
             }
         }

@@ -66,7 +66,7 @@ impl SetNeeds {
 /// All wanted targets. A packet is dropped if its source is blocked and not allowed.
 pub trait Truth {
     /// The targets wanted in this set, independent of the other sets.
-    fn of(&self, set: SetName) -> &impl Wanted;
+    fn of(&self, set: SetName) -> &impl WantedTargets;
 
     /// The clause of each clause set. The value for an empty set is not used.
     fn clauses(&self) -> &[Option<Clause>; SLOTS];
@@ -76,7 +76,7 @@ pub trait Truth {
 /// the first in the configuration's order, then the oldest live list.
 ///
 /// Answers for the set that allows are not used.
-pub trait Labels {
+pub trait LabelSource {
     /// The label of an address that is blocked by itself or by a prefix longer than /24.
     fn label_of_address(&self, _address: u32) -> Label {
         OTHER
@@ -101,14 +101,14 @@ pub trait Labels {
 }
 
 /// The IPv6 targets that belong into a table.
-pub trait SixTargets: Labels {
+pub trait SixTargets: LabelSource {
     /// Every target after `after`, or all of them. The order stays stable while targets are added and
     /// removed, so that callers can read page by page.
     fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6>;
 }
 
 /// The targets wanted in one set.
-pub trait Wanted: SixTargets {
+pub trait WantedTargets: SixTargets {
     /// True if this address is wanted by itself or by a prefix longer than /24.
     fn has_address(&self, address: u32) -> bool;
 

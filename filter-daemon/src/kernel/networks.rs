@@ -11,7 +11,7 @@ use filter_common::{Words, WordsMut, networks};
 use super::KernelError;
 use super::broker::request::{MapName, MapPart};
 use super::maps::Maps;
-use super::needs::Wanted;
+use super::needs::WantedTargets;
 use super::pages::LabelPages;
 use super::staged::{InMap, Staged};
 use super::window::Window;
@@ -75,12 +75,12 @@ impl Networks {
     }
 
     /// Makes a copy of the map, unless there is none or it is fresh already.
-    pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl WantedTargets) -> Result<(), KernelError> {
         if self.bits.fresh().is_some() { Ok(()) } else { self.make_anew(None, maps, wanted) }
     }
 
     /// Makes a copy with labels, unless the map has them.
-    pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl WantedTargets) -> Result<(), KernelError> {
         if self.is_labelled() { Ok(()) } else { self.make_anew(None, maps, wanted) }
     }
 
@@ -94,7 +94,7 @@ impl Networks {
         &mut self,
         prefix: Prefix4,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         self.make_pages(prefix, maps, wanted)?;
         self.bits.newest_mut().into_iter().for_each(|bits| {
@@ -105,19 +105,19 @@ impl Networks {
     }
 
     /// Updates the label of a prefix that is in the map.
-    pub fn relabel(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
+    pub fn relabel(&mut self, prefix: Prefix4, wanted: &impl WantedTargets) {
         self.bits.fresh_mut().into_iter().for_each(|bits| bits.ask(prefix, wanted));
         self.bits.current_mut().into_iter().for_each(|bits| bits.ask(prefix, wanted));
     }
 
     /// Removes a prefix, except where another prefix covers it.
-    pub fn leave(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
+    pub fn leave(&mut self, prefix: Prefix4, wanted: &impl WantedTargets) {
         self.leave_fresh(prefix, wanted);
         self.bits.current_mut().into_iter().for_each(|bits| bits.leave(prefix, wanted));
     }
 
     /// Removes a prefix from the fresh map only.
-    pub fn leave_fresh(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
+    pub fn leave_fresh(&mut self, prefix: Prefix4, wanted: &impl WantedTargets) {
         self.bits.fresh_mut().into_iter().for_each(|bits| bits.leave(prefix, wanted));
     }
 
@@ -139,7 +139,7 @@ impl Networks {
         &mut self,
         prefix: Prefix4,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         let Some(labels) = self.bits.newest().and_then(|bits| bits.labels.as_ref()) else { return Ok(()) };
         match labels.too_small_for(pages_for(prefix, wanted)) {
@@ -153,7 +153,7 @@ impl Networks {
         &mut self,
         label_bits: Option<u32>,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         let Some(newest) = self.bits.newest() else { return Ok(()) };
         let known = newest.labels.as_ref();
@@ -196,20 +196,20 @@ impl Bits {
     }
 
     /// Updates the labels of everything listed within this prefix, and of the prefix itself.
-    fn ask(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
+    fn ask(&mut self, prefix: Prefix4, wanted: &impl WantedTargets) {
         let Self { window, labels, .. } = self;
         let listed = with(prefix, |word| networks::slash24s(window, word));
         labels.iter_mut().for_each(|labels| labels.ask4(prefix, &listed, wanted));
     }
 
     /// Updates the labels of everything listed.
-    fn ask_all(&mut self, wanted: &impl Wanted) {
+    fn ask_all(&mut self, wanted: &impl WantedTargets) {
         let Self { window, labels, .. } = self;
         let listed = |word| networks::slash24s(window, word);
         labels.iter_mut().for_each(|labels| labels.ask4(Prefix::covering(0, 0), listed, wanted));
     }
 
-    fn leave(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
+    fn leave(&mut self, prefix: Prefix4, wanted: &impl WantedTargets) {
         if wanted.is_within_wider(prefix) {
             self.ask(prefix, wanted);
             return;

@@ -15,10 +15,10 @@ use super::window::Window;
 
 /// The word in use, and the staged one that replaces it.
 pub struct Overlap {
-    words: Staged<Made>,
+    words: Staged<OverlapMap>,
 }
 
-struct Made {
+struct OverlapMap {
     generation: u64,
     window: Window,
     /// The last value that was written.
@@ -44,7 +44,7 @@ impl Overlap {
         if self.words.newest().is_none() {
             let generation = maps.number();
             let window = self.words.make(generation, 1, maps)?;
-            self.words.put(Made { generation, window, is_on: false }, maps);
+            self.words.put(OverlapMap { generation, window, is_on: false }, maps);
         }
         Ok(())
     }
@@ -80,7 +80,7 @@ impl Overlap {
     }
 }
 
-impl InMap for Made {
+impl InMap for OverlapMap {
     fn generation(&self) -> u64 {
         self.generation
     }

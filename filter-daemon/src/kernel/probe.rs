@@ -10,7 +10,7 @@ use aya::sys::{BpfHelper, is_helper_supported, is_map_supported, is_program_supp
 
 use super::KernelError;
 use super::broker::occupied;
-use super::broker::surroundings::Neighbours;
+use super::broker::surroundings::LoadedPrograms;
 use super::error::errno_of;
 use super::interface::Occupant;
 
@@ -62,7 +62,7 @@ pub fn is_compiled() -> Option<bool> {
 
 /// The name of the program that occupies the interface, and the error with its remedy.
 pub fn refusal(occupant: &Occupant, interface: &str) -> (String, KernelError) {
-    let neighbours = Neighbours::look();
+    let neighbours = LoadedPrograms::look();
     (neighbours.name_of(occupant.id), occupied::refusal(occupant, interface, &neighbours))
 }
 

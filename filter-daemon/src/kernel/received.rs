@@ -10,7 +10,7 @@ use super::KernelError;
 
 /// The kernel's counters of one interface since it was created, and its driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceiveCounters {
     pub index: u32,
     /// The driver, or the kind of a virtual interface.
     pub driver: Option<String>,
@@ -23,7 +23,7 @@ pub struct Received {
 }
 
 /// Asks for the interfaces of these numbers and names. Missing interfaces are left out.
-pub async fn received(interfaces: &[(u32, String)]) -> Result<Vec<Received>, KernelError> {
+pub async fn received(interfaces: &[(u32, String)]) -> Result<Vec<ReceiveCounters>, KernelError> {
     let failed = |error: std::io::Error| KernelError::Netlink { reason: error.to_string() };
     let (connection, handle, _) = rtnetlink::new_connection().map_err(failed)?;
     let talking = tokio::spawn(connection);
@@ -42,8 +42,8 @@ pub async fn received(interfaces: &[(u32, String)]) -> Result<Vec<Received>, Ker
 }
 
 /// An interface of another namespace may have the same number, so the name is compared.
-fn read(message: &LinkMessage, expected: &str) -> Option<Received> {
-    let mut received = Received { index: message.header.index, ..Received::default() };
+fn read(message: &LinkMessage, expected: &str) -> Option<ReceiveCounters> {
+    let mut received = ReceiveCounters { index: message.header.index, ..ReceiveCounters::default() };
     let mut is_the_one = false;
     for attribute in &message.attributes {
         if let LinkAttribute::IfName(name) = attribute {

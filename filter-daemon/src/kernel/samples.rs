@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_read_as_the_program_writes_it() {
+    fn record_is_parsed_as_written() {
         let outcome = Outcome::WouldDrop(Reason::Net64);
         let number = u64::from(counters::drop_number(outcome).unwrap());
         let words = [7_u64, 64, 3, 5 << 32 | 1514, 9 << 32 | number << 16 | 60];

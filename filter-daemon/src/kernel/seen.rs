@@ -15,7 +15,7 @@ use super::window::Window;
 use crate::clock;
 
 /// A judge's settings, and the maps that it reads.
-pub struct Seen<'a> {
+pub struct PublishedTables<'a> {
     pub settings: Settings,
     pub sets: PerSet<SetWindows<'a>>,
     /// The word that records whether blocked and allowed targets may overlap.
@@ -23,7 +23,7 @@ pub struct Seen<'a> {
     pub labels: PerSet<LabelView<&'a Window>>,
 }
 
-impl Seen<'_> {
+impl PublishedTables<'_> {
     /// The label of the list that a packet from `source` counts for. None if no blocking set holds the
     /// source.
     pub fn label(&self, source: Source) -> Option<Label> {
@@ -50,14 +50,14 @@ impl<'a> SetWindows<'a> {
     }
 }
 
-impl<'a> Seen<'a> {
+impl<'a> PublishedTables<'a> {
     /// One set as packets see it.
     pub fn set(&self, name: SetName) -> View<'_, &'a Window> {
         self.sets[name].under(&self.settings.sets[name])
     }
 }
 
-impl Tables for Seen<'_> {
+impl Tables for PublishedTables<'_> {
     fn enforcement(&self) -> Enforcement {
         Enforcement::of(self.settings.enforce).now(self.settings.paused_until, clock::kernel_now)
     }

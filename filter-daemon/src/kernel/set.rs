@@ -15,16 +15,16 @@ use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Prefix6};
 
 use super::KernelError;
-use super::family::Family;
-use super::growth::Growing;
-use super::kind::{Addresses, Kind, SixTable};
-use super::levels::{Beyond, LevelMaps};
+use super::family::TableFamily;
+use super::growth::GrowingFamilies;
+use super::kind::{AddressTable, Kind, SixTable};
+use super::levels::{LevelMaps, PrefixesForTable};
 use super::maps::Maps;
-use super::needs::{SetNeeds, Wanted};
+use super::needs::{SetNeeds, WantedTargets};
 use super::networks::Networks;
 use super::seen::SetWindows;
 use super::spec::SetSpec;
-use super::store::Store;
+use super::store::TableStore;
 use super::ways::Ways;
 use super::window::Window;
 
@@ -32,25 +32,25 @@ use super::window::Window;
 /// outstanding.
 const AT_ONCE: usize = 32;
 
-pub struct Set {
+pub struct SourceSet {
     /// The table of single IPv4 addresses.
-    pub addresses: Family<Addresses>,
+    pub addresses: TableFamily<AddressTable>,
     /// The levels of short IPv6 prefixes.
     pub levels: LevelMaps,
     /// IPv6 prefixes that the levels do not hold.
-    pub six: Family<SixTable>,
+    pub six: TableFamily<SixTable>,
     /// The map of IPv4 prefixes up to /24.
     pub networks: Networks,
     /// The IPv6 prefix lengths that the next judge looks up in the table.
     lengths: BTreeSet<u8>,
 }
 
-impl Set {
+impl SourceSet {
     pub const fn new(name: SetName) -> Self {
         Self {
-            addresses: Family::new(Store::new(name)),
+            addresses: TableFamily::new(TableStore::new(name)),
             levels: LevelMaps::new(name),
-            six: Family::new(Store::new(name)),
+            six: TableFamily::new(TableStore::new(name)),
             networks: Networks::new(name),
             lengths: BTreeSet::new(),
         }
@@ -75,7 +75,7 @@ impl Set {
         &mut self,
         needs: &SetNeeds,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         self.addresses.make_room(needs.addresses, maps, wanted)?;
         if needs.networks {
@@ -91,20 +91,20 @@ impl Set {
                 short.for_each(|prefix| _ = self.levels.make_way(prefix));
             }
         }
-        self.six.make_room(needs.six, maps, &Beyond { levels: &self.levels, wanted })?;
+        self.six.make_room(needs.six, maps, &PrefixesForTable { levels: &self.levels, wanted })?;
         self.lengths.extend(&needs.lengths);
         Ok(())
     }
 
     /// Starts making larger tables in the background for `needs`, if possible. Returns which ones are being
     /// made.
-    pub fn grow_aside(&mut self, needs: &SetNeeds, maps: &mut Maps) -> Result<Growing, KernelError> {
+    pub fn grow_aside(&mut self, needs: &SetNeeds, maps: &mut Maps) -> Result<GrowingFamilies, KernelError> {
         let addresses = self.addresses.grow_aside(needs.addresses, maps)?;
         let six = self.six.grow_aside(needs.six, maps)?;
         if let Some(larger) = self.six.growing_to() {
             self.levels.order(larger, &needs.ways, maps)?;
         }
-        Ok(Growing { addresses, six })
+        Ok(GrowingFamilies { addresses, six })
     }
 
     /// True if callers that add many entries should wait for a grace period first.
@@ -113,25 +113,25 @@ impl Set {
     }
 
     /// The larger tables that are being made in the background.
-    pub const fn growing(&self) -> Growing {
-        Growing { addresses: self.addresses.is_growing(), six: self.six.is_growing() }
+    pub const fn growing(&self) -> GrowingFamilies {
+        GrowingFamilies { addresses: self.addresses.is_growing(), six: self.six.is_growing() }
     }
 
     /// Does the next step for larger tables in the making, and for entries that wait for one. `filled` says
     /// which tables may come into use.
     pub fn step(
         &mut self,
-        filled: Growing,
+        filled: GrowingFamilies,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         self.addresses.step(filled.addresses, maps, wanted)?;
         if !self.six.is_growing() {
             self.levels.forget_ordered(maps);
-        } else if self.levels.is_waiting(maps)? {
+        } else if self.levels.collect_ordered(maps)? {
             return Ok(());
         }
-        self.six.step(filled.six, maps, &Beyond { levels: &self.levels, wanted })?;
+        self.six.step(filled.six, maps, &PrefixesForTable { levels: &self.levels, wanted })?;
         if self.six.store.has_fresh() {
             self.levels.make_room(self.six.store.geometry(), &Ways::default(), maps, wanted)
         } else {
@@ -146,12 +146,12 @@ impl Set {
     }
 
     /// Plans new tables for entries that are being moved, unless larger tables are in the making.
-    pub fn settle_anew(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn settle_anew(&mut self, maps: &mut Maps, wanted: &impl WantedTargets) -> Result<(), KernelError> {
         if self.addresses.is_unsettled() && !self.addresses.is_growing() {
             self.addresses.refresh(maps, wanted)?;
         }
         if self.six.is_unsettled() && !self.six.is_growing() {
-            self.six.refresh(maps, &Beyond { levels: &self.levels, wanted })?;
+            self.six.refresh(maps, &PrefixesForTable { levels: &self.levels, wanted })?;
         }
         Ok(())
     }
@@ -166,14 +166,14 @@ impl Set {
         &mut self,
         needs: &SetNeeds,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         if self.addresses.is_roomy_for(needs.addresses) {
-            self.addresses.rebuild(Addresses::geometry_for(needs.addresses)?, maps, wanted)?;
+            self.addresses.rebuild(AddressTable::geometry_for(needs.addresses)?, maps, wanted)?;
         }
         let six = self.six_entries(needs);
         if self.six.is_roomy_for(six) {
-            let wanted = Beyond { levels: &self.levels, wanted };
+            let wanted = PrefixesForTable { levels: &self.levels, wanted };
             self.six.rebuild(SixTable::geometry_for(six)?, maps, &wanted)?;
         }
         Ok(())
@@ -227,7 +227,7 @@ impl Set {
 
     /// The settings for the judge once the `filled` tables are in use, with the larger levels made for them.
     /// None if no such table is filled. Levels that are rebuilt because they are crowded are not included.
-    pub fn foreseen(&self, filled: Growing) -> Option<SetSpec> {
+    pub fn foreseen(&self, filled: GrowingFamilies) -> Option<SetSpec> {
         let addresses = self.addresses.filled().filter(|_| filled.addresses);
         let six = self.six.filled().filter(|_| filled.six);
         if addresses.is_none() && six.is_none() {
@@ -243,9 +243,9 @@ impl Set {
     }
 
     /// The larger tables that are filled and can come into use.
-    pub fn filled(&self) -> Growing {
+    pub fn filled(&self) -> GrowingFamilies {
         let six = self.six.filled().is_some() && !self.levels.is_awaited();
-        Growing { addresses: self.addresses.filled().is_some(), six }
+        GrowingFamilies { addresses: self.addresses.filled().is_some(), six }
     }
 
     /// The maps that packets read.
@@ -277,14 +277,14 @@ impl Set {
     }
 
     /// Plans to rebuild everything that lacks labels, with labels.
-    pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+    pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl WantedTargets) -> Result<(), KernelError> {
         if !self.addresses.store.is_labelled() {
             self.addresses.make_anew(maps, wanted)?;
         }
         self.networks.label_all(maps, wanted)?;
         self.levels.label_all(maps, wanted)?;
         if !self.six.store.is_labelled() {
-            self.six.make_anew(maps, &Beyond { levels: &self.levels, wanted })?;
+            self.six.make_anew(maps, &PrefixesForTable { levels: &self.levels, wanted })?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::settings::{self as words, AddressSettings, PortSettings, SetSettings, SixSettings};
 
 use super::broker::request::{Blueprint, MapName, MapPart, MapUse};
-use super::kind::{Addresses, Kind as _, SixTable};
+use super::kind::{AddressTable, Kind as _, SixTable};
 use super::levels::LevelsMap;
 use super::lists::ListsMap;
 use super::networks::NetworksMap;
@@ -57,7 +57,7 @@ pub struct SetSpec {
     /// The map of IPv4 prefixes, if there is one.
     pub networks: Option<NetworksMap>,
     /// The table of IPv4 addresses, if there is one.
-    pub addresses: Option<Addresses>,
+    pub addresses: Option<AddressTable>,
     /// The map of IPv6 levels, if there is one.
     pub levels: Option<LevelsMap>,
     /// The table of IPv6 prefixes that the levels do not hold, if there is one.
@@ -151,7 +151,7 @@ impl SetSpec {
         SetSettings {
             networks4: self.networks.is_some().into(),
             network_pages: self.networks.and_then(|map| map.label_bits).map_or(0, |bits| 1 << bits),
-            addresses4: self.addresses.as_ref().map_or(AddressSettings::OFF, Addresses::settings),
+            addresses4: self.addresses.as_ref().map_or(AddressSettings::OFF, AddressTable::settings),
             six: SixSettings {
                 last_level_start: self.levels.map_or(0, |map| size::last_start(map.size)),
                 level_pages: self.levels.and_then(|map| map.label_bits).map_or(0, |bits| 1 << bits),

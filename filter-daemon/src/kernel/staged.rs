@@ -1,11 +1,11 @@
 //! Holds something that packets see, and its planned replacement. A plan is invisible until it is published.
 //! The maps of a discarded plan are discarded.
 
-use filter_common::labels::Bytes;
+use filter_common::labels::LabelBytes;
 
 use super::KernelError;
 use super::broker::request::MapName;
-use super::maps::{Maps, Ordered};
+use super::maps::{Maps, OrderedMap};
 use super::window::Window;
 
 /// Something that is kept in a map of its own.
@@ -20,24 +20,24 @@ pub trait InMap {
 }
 
 /// A map, and the map of its labels.
-pub type Both = (Window, Option<Bytes<Window>>);
+pub type MapAndLabels = (Window, Option<LabelBytes<Window>>);
 
 /// A map that is being made, and the map of its labels if any are kept.
-pub struct OrderedBoth {
-    map: Ordered,
+pub struct OrderedMapAndLabels {
+    map: OrderedMap,
     made: Option<Window>,
-    labels: Option<Ordered>,
+    labels: Option<OrderedMap>,
     made_labels: Option<Window>,
 }
 
-impl OrderedBoth {
+impl OrderedMapAndLabels {
     pub const fn is_labelled(&self) -> bool {
         self.labels.is_some()
     }
 
     /// Returns both maps once they are made; call it again until then. With `waits` it blocks until they are
     /// made.
-    pub fn collect(&mut self, maps: &mut Maps, waits: bool) -> Result<Option<Both>, KernelError> {
+    pub fn collect(&mut self, maps: &mut Maps, waits: bool) -> Result<Option<MapAndLabels>, KernelError> {
         if self.made.is_none() {
             self.made = maps.collect(&mut self.map, waits)?;
         }
@@ -47,7 +47,7 @@ impl OrderedBoth {
         if self.labels.is_some() && self.made_labels.is_none() {
             return Ok(None);
         }
-        Ok(self.made.take().map(|made| (made, self.made_labels.take().map(Bytes))))
+        Ok(self.made.take().map(|made| (made, self.made_labels.take().map(LabelBytes))))
     }
 }
 
@@ -56,11 +56,11 @@ impl OrderedBoth {
 pub struct Staged<T> {
     map: MapName,
     current: Option<T>,
-    next: Next<T>,
+    next: StagedPlan<T>,
 }
 
 #[derive(Debug)]
-enum Next<T> {
+enum StagedPlan<T> {
     /// The current value stays in use.
     Same,
     /// This value replaces the current one.
@@ -72,7 +72,7 @@ enum Next<T> {
 impl<T: InMap> Staged<T> {
     /// Nothing yet; all maps get this name.
     pub const fn new(map: MapName) -> Self {
-        Self { map, current: None, next: Next::Same }
+        Self { map, current: None, next: StagedPlan::Same }
     }
 
     /// Makes a map of this many zeroed words.
@@ -86,16 +86,16 @@ impl<T: InMap> Staged<T> {
         generation: u64,
         words: u32,
         maps: &mut Maps,
-    ) -> Result<Option<Bytes<Window>>, KernelError> {
+    ) -> Result<Option<LabelBytes<Window>>, KernelError> {
         let Some(labels) = self.map.labels().filter(|_| maps.want_labels(self.map.set)) else {
             return Ok(None);
         };
         let made = maps.make(labels, generation, words);
-        made.map(|window| Some(Bytes(window))).inspect_err(|_| maps.discard(self.map, generation))
+        made.map(|window| Some(LabelBytes(window))).inspect_err(|_| maps.discard(self.map, generation))
     }
 
     /// Starts making a map; other requests are served meanwhile.
-    pub fn order(&self, generation: u64, words: u32, maps: &mut Maps) -> Result<Ordered, KernelError> {
+    pub fn order(&self, generation: u64, words: u32, maps: &mut Maps) -> Result<OrderedMap, KernelError> {
         maps.order(self.map, generation, words)
     }
 
@@ -106,12 +106,12 @@ impl<T: InMap> Staged<T> {
         words: u32,
         of_labels: u32,
         maps: &mut Maps,
-    ) -> Result<OrderedBoth, KernelError> {
+    ) -> Result<OrderedMapAndLabels, KernelError> {
         let map = self.order(generation, words, maps)?;
         let labels = self.map.labels().filter(|_| maps.want_labels(self.map.set));
         let labels = labels.map(|labels| maps.order(labels, generation, of_labels)).transpose();
         let labels = labels.inspect_err(|_| maps.discard(self.map, generation))?;
-        Ok(OrderedBoth { map, made: None, labels, made_labels: None })
+        Ok(OrderedMapAndLabels { map, made: None, labels, made_labels: None })
     }
 
     /// Discards a map that was never used, and the map of its labels.
@@ -135,67 +135,67 @@ impl<T: InMap> Staged<T> {
     /// The planned value, which no packet sees yet.
     pub const fn fresh(&self) -> Option<&T> {
         match &self.next {
-            Next::Fresh(fresh) => Some(fresh),
-            Next::Same | Next::Gone => None,
+            StagedPlan::Fresh(fresh) => Some(fresh),
+            StagedPlan::Same | StagedPlan::Gone => None,
         }
     }
 
     pub const fn fresh_mut(&mut self) -> Option<&mut T> {
         match &mut self.next {
-            Next::Fresh(fresh) => Some(fresh),
-            Next::Same | Next::Gone => None,
+            StagedPlan::Fresh(fresh) => Some(fresh),
+            StagedPlan::Same | StagedPlan::Gone => None,
         }
     }
 
     /// The value that packets see after the next publication.
     pub const fn newest(&self) -> Option<&T> {
         match &self.next {
-            Next::Same => self.current.as_ref(),
-            Next::Fresh(fresh) => Some(fresh),
-            Next::Gone => None,
+            StagedPlan::Same => self.current.as_ref(),
+            StagedPlan::Fresh(fresh) => Some(fresh),
+            StagedPlan::Gone => None,
         }
     }
 
     pub const fn newest_mut(&mut self) -> Option<&mut T> {
         match &mut self.next {
-            Next::Same => self.current.as_mut(),
-            Next::Fresh(fresh) => Some(fresh),
-            Next::Gone => None,
+            StagedPlan::Same => self.current.as_mut(),
+            StagedPlan::Fresh(fresh) => Some(fresh),
+            StagedPlan::Gone => None,
         }
     }
 
     /// Plans to replace the value by `fresh`.
     pub fn put(&mut self, fresh: T, maps: &mut Maps) {
-        self.plan(Next::Fresh(fresh), maps);
+        self.plan(StagedPlan::Fresh(fresh), maps);
     }
 
     /// Plans to remove the value without a replacement.
     pub fn drop_next(&mut self, maps: &mut Maps) {
-        self.plan(Next::Gone, maps);
+        self.plan(StagedPlan::Gone, maps);
     }
 
     /// Discards the plan and its maps.
     pub fn discard(&mut self, maps: &mut Maps) {
-        self.plan(Next::Same, maps);
+        self.plan(StagedPlan::Same, maps);
     }
 
     /// Makes the planned state current. True if a fresh value is in use now.
     pub fn publish(&mut self) -> bool {
-        match std::mem::replace(&mut self.next, Next::Same) {
-            Next::Same => false,
-            Next::Fresh(fresh) => {
+        match std::mem::replace(&mut self.next, StagedPlan::Same) {
+            StagedPlan::Same => false,
+            StagedPlan::Fresh(fresh) => {
                 self.current = Some(fresh);
                 true
             }
-            Next::Gone => {
+            StagedPlan::Gone => {
                 self.current = None;
                 false
             }
         }
     }
 
-    fn plan(&mut self, next: Next<T>, maps: &mut Maps) {
-        if let Next::Fresh(before) = std::mem::replace(&mut self.next, next) {
+    fn plan(&mut self, next: StagedPlan<T>, maps: &mut Maps) {
+        if let StagedPlan::Fresh(before) = std::mem::replace(&mut self.next, next) {
             self.forget(before.generation(), before.is_labelled(), maps);
         }
     }

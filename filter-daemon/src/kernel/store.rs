@@ -7,29 +7,29 @@ use filter_common::cuckoo::geometry::Geometry;
 use filter_common::sets::SetName;
 
 use super::broker::request::MapName;
-use super::kind::{Entry, Key, Kind, Live, TableLabels};
+use super::kind::{Key, Kind, Live, TableEntry, TableLabels};
 use super::maps::Maps;
 use super::moving::{Moving, Readers};
-use super::staged::{InMap, OrderedBoth, Staged};
+use super::staged::{InMap, OrderedMapAndLabels, Staged};
 use super::window::Window;
 use super::{KernelError, Occupancy};
 
 /// The table that packets read, and a fresh one that no packet reads yet.
-pub struct Store<K: Kind> {
+pub struct TableStore<K: Kind> {
     set: SetName,
-    tables: Staged<Built<K>>,
+    tables: Staged<BuiltTable<K>>,
     growths: u64,
     /// Moves within earlier tables.
     relocations: u64,
 }
 
 /// A table, and the settings that a judge needs to read it.
-pub struct Built<K: Kind> {
+pub struct BuiltTable<K: Kind> {
     pub kind: K,
     pub live: Live<K>,
 }
 
-impl<K: Kind> Store<K> {
+impl<K: Kind> TableStore<K> {
     pub const fn new(set: SetName) -> Self {
         Self { set, tables: Staged::new(MapName { set, part: K::PART }), growths: 0, relocations: 0 }
     }
@@ -54,7 +54,11 @@ impl<K: Kind> Store<K> {
     }
 
     /// Starts making the map of an empty table; other requests are served meanwhile.
-    pub fn order(&self, geometry: Geometry, maps: &mut Maps) -> Result<(K, OrderedBoth), KernelError> {
+    pub fn order(
+        &self,
+        geometry: Geometry,
+        maps: &mut Maps,
+    ) -> Result<(K, OrderedMapAndLabels), KernelError> {
         let kind = K::new(maps.number(), geometry, maps.want_labels(self.set));
         let (words, of_labels) = (kind.words(), kind.label_words());
         let ordered = self.tables.order_with_labels(kind.generation(), words, of_labels, maps)?;
@@ -62,15 +66,15 @@ impl<K: Kind> Store<K> {
     }
 
     /// Makes an empty table.
-    pub fn build(&self, geometry: Geometry, maps: &mut Maps) -> Result<Built<K>, KernelError> {
+    pub fn build(&self, geometry: Geometry, maps: &mut Maps) -> Result<BuiltTable<K>, KernelError> {
         let kind = K::new(maps.number(), geometry, maps.want_labels(self.set));
         let window = self.tables.make(kind.generation(), kind.words(), maps)?;
         let labels = self.tables.make_labels(kind.generation(), kind.label_words(), maps)?;
-        Ok(Built::empty(kind, window, labels))
+        Ok(BuiltTable::empty(kind, window, labels))
     }
 
     /// Plans to put a filled table in place of the current one.
-    pub fn put(&mut self, built: Built<K>, maps: &mut Maps) {
+    pub fn put(&mut self, built: BuiltTable<K>, maps: &mut Maps) {
         self.tables.put(built, maps);
     }
 
@@ -131,7 +135,7 @@ impl<K: Kind> Store<K> {
     }
 
     /// Adds an entry. If it is there already, only its label changes: no entry may be in the table twice.
-    pub fn enter(&mut self, entry_in: impl Fn(&K) -> Entry<K>) -> Result<(), Full> {
+    pub fn enter(&mut self, entry_in: impl Fn(&K) -> TableEntry<K>) -> Result<(), Full> {
         let is_fresh = self.has_fresh();
         let Some(built) = self.tables.newest_mut() else { return Err(Full) };
         let (key, label) = entry_in(&built.kind);
@@ -147,9 +151,13 @@ impl<K: Kind> Store<K> {
 
     /// Adds the entries of these numbers until one finds no room. Returns how many were processed before that
     /// one. For entries that are there already only the label changes.
-    pub fn enter_all(&mut self, entry_in: impl Fn(&K, usize) -> Entry<K>, numbers: Range<usize>) -> usize {
+    pub fn enter_all(
+        &mut self,
+        entry_in: impl Fn(&K, usize) -> TableEntry<K>,
+        numbers: Range<usize>,
+    ) -> usize {
         let readers = if self.has_fresh() { Readers::Nobody } else { Readers::Packets };
-        let Some(Built { kind, live }) = self.tables.newest_mut() else { return 0 };
+        let Some(BuiltTable { kind, live }) = self.tables.newest_mut() else { return 0 };
         let kind = *kind;
         live.enter_all(numbers.map(|number| entry_in(&kind, number)), readers)
     }
@@ -158,23 +166,23 @@ impl<K: Kind> Store<K> {
     /// that found no room.
     pub fn fill_all(
         &mut self,
-        entry_in: impl Fn(&K, usize) -> Entry<K>,
+        entry_in: impl Fn(&K, usize) -> TableEntry<K>,
         numbers: Range<usize>,
-    ) -> Vec<Entry<K>> {
-        let Some(Built { kind, live }) = self.tables.fresh_mut() else { return Vec::new() };
+    ) -> Vec<TableEntry<K>> {
+        let Some(BuiltTable { kind, live }) = self.tables.fresh_mut() else { return Vec::new() };
         let kind = *kind;
         live.fill_all(numbers.map(|number| entry_in(&kind, number)))
     }
 
     /// Replaces the label of an entry in all tables that hold it.
-    pub fn relabel(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+    pub fn relabel(&mut self, entry_in: impl Fn(&K) -> TableEntry<K>) {
         self.tables.fresh_mut().into_iter().for_each(|built| built.relabel(&entry_in));
         self.tables.current_mut().into_iter().for_each(|built| built.relabel(&entry_in));
     }
 
     /// Releases the labels of the current table: no judge reads them.
     pub fn forget_labels(&mut self) {
-        self.tables.current_mut().into_iter().for_each(Built::forget_labels);
+        self.tables.current_mut().into_iter().for_each(BuiltTable::forget_labels);
     }
 
     /// Removes a key from all tables that hold it.
@@ -237,7 +245,7 @@ impl<K: Kind> Store<K> {
     }
 }
 
-impl<K: Kind> InMap for Built<K> {
+impl<K: Kind> InMap for BuiltTable<K> {
     fn generation(&self) -> u64 {
         self.kind.generation()
     }
@@ -247,13 +255,13 @@ impl<K: Kind> InMap for Built<K> {
     }
 }
 
-impl<K: Kind> Built<K> {
+impl<K: Kind> BuiltTable<K> {
     /// An empty table in this map, whose words must be zero, with these labels.
     pub fn empty(kind: K, window: Window, labels: TableLabels) -> Self {
         Self { live: Moving::new(kind.scheme(), kind.geometry(), window, labels), kind }
     }
 
-    fn relabel(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
+    fn relabel(&mut self, entry_in: impl Fn(&K) -> TableEntry<K>) {
         if self.kind.is_labelled() {
             let (key, label) = entry_in(&self.kind);
             self.live.relabel(key, label);

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_way_leads_to_all_in_a_24_whatever_order_they_come_in() {
+    fn prefixes_of_a_24_share_one_way() {
         let nets: Vec<u64> = [0x2001_0d00, 0x2001_0dff, 0x2001_0e00, 0x2a02_0000].map(|net| net << 32).into();
         let mut ways = Ways::default();
         ways.add_nets64(&nets);

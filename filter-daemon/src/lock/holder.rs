@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_that_listens_is_known_by_its_number() {
+    fn listening_socket_is_parsed() {
         let line = "0000000000000000: 00000002 00000000 00010000 0001 01 24601 /run/with blank/control.sock";
         assert_eq!(listening(line), Some(("24601".to_owned(), "/run/with blank/control.sock".into())));
         let connected = line.replace("00010000", "00000000");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_was_told_to_listen_is_taken_from_its_command_line() {
+    fn socket_is_read_from_command_line() {
         let said = |words: &[u8]| said_socket(words);
         assert_eq!(said(b"filterd\0--socket\0/run/a.sock\0run\0"), Some("/run/a.sock".into()));
         assert_eq!(said(b"filterd\0--socket\0/a\0run\0--socket\0/b\0"), Some("/b".into()));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_known_by_device_and_number_of_its_file() {
+    fn lock_line_matches_device_and_inode() {
         let line = "17: FLOCK  ADVISORY  WRITE 7556 00:1e:24601 0 EOF";
         let device = nix::sys::stat::makedev(0, 0x1e);
         assert_eq!(locked(line, (device, 24601)), Some(7556));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_where_this_process_listens() {
+    fn own_socket_is_found() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();

@@ -5,13 +5,13 @@ use std::fmt::{Display, Write};
 
 /// The kind of a family's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     Counter,
     Gauge,
     Histogram,
 }
 
-impl Kind {
+impl MetricKind {
     /// The word of the text format for this kind.
     pub const fn word(self) -> &'static str {
         match self {
@@ -23,7 +23,7 @@ impl Kind {
 }
 
 /// The name and the value of a label.
-pub type Label<'a> = (&'static str, &'a str);
+pub type SeriesLabel<'a> = (&'static str, &'a str);
 
 /// The text that is written so far.
 #[derive(Default)]
@@ -36,13 +36,13 @@ pub struct Exposition {
 
 impl Exposition {
     /// Begins a family; the series that follow belong to it.
-    pub fn begin(&mut self, name: &'static str, kind: Kind, help: &str) {
+    pub fn begin(&mut self, name: &'static str, kind: MetricKind, help: &str) {
         self.name = name;
         self.head = format!("# HELP {name} {help}\n# TYPE {name} {}\n", kind.word());
     }
 
     /// Writes one series of the family.
-    pub fn tell(&mut self, labels: &[Label<'_>], value: impl Display) {
+    pub fn tell(&mut self, labels: &[SeriesLabel<'_>], value: impl Display) {
         self.tell_as("", labels, value);
     }
 
@@ -52,12 +52,12 @@ impl Exposition {
     }
 
     /// Writes one series if its value is known.
-    pub fn known(&mut self, labels: &[Label<'_>], value: Option<impl Display>) {
+    pub fn known(&mut self, labels: &[SeriesLabel<'_>], value: Option<impl Display>) {
         value.into_iter().for_each(|value| self.tell(labels, value));
     }
 
     /// Writes one series with a suffix to its name.
-    pub fn tell_as(&mut self, suffix: &str, labels: &[Label<'_>], value: impl Display) {
+    pub fn tell_as(&mut self, suffix: &str, labels: &[SeriesLabel<'_>], value: impl Display) {
         self.text.push_str(&std::mem::take(&mut self.head));
         self.text.push_str(self.name);
         self.text.push_str(suffix);

@@ -1,13 +1,13 @@
 //! Series of lists: their entries, their age, and the packets that count for them.
 
 use super::exposition::Exposition;
-use super::{Family, Snapshot};
+use super::{MetricFamily, Snapshot};
 use crate::control::wire::Hits;
-use crate::control::wire::lists::{Fetching, List};
+use crate::control::wire::lists::{Fetching, ListDetails};
 use crate::control::wire::status::NOT_FILTERED;
 
-pub const FAMILIES: [Family; 12] = [
-    Family::gauge(
+pub const FAMILIES: [MetricFamily; 12] = [
+    MetricFamily::gauge(
         "filterd_list_entries",
         "Number of entries of a list; its label says whether it blocks or allows.",
         |snapshot, series| {
@@ -18,18 +18,18 @@ pub const FAMILIES: [Family; 12] = [
             }
         },
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_entries_wanted",
         "Entries of all lists that block. An entry that several lists have counts for each.",
         |snapshot, series| series.alone(wanted(snapshot)),
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_entries_enforced",
         "Entries of the kernel's tables for which packets are dropped on any interface; 0 while none are dropped. An entry of \
          several lists counts once, and an IPv4 prefix longer than /24 once for each of its addresses.",
         |snapshot, series| series.alone(enforced(snapshot)),
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_list_packets_total",
         "Packets counted for a list. If several lists have the entry, they count for the first one, and lists without ports come \
          first.",
@@ -39,17 +39,17 @@ pub const FAMILIES: [Family; 12] = [
             }
         },
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_other_lists_packets_total",
         "Packets for all lists without counters of their own.",
         |snapshot, series| snapshot.other.iter().for_each(|hits| tell_hits(series, None, hits)),
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_gone_lists_packets_total",
         "Packets for all lists that no longer exist.",
         |snapshot, series| snapshot.gone.iter().for_each(|hits| tell_hits(series, None, hits)),
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_list_held_back",
         "1 while the previous version of a list is in force, because its file or server has something that was not \
          accepted.",
@@ -57,27 +57,27 @@ pub const FAMILIES: [Family; 12] = [
             each(snapshot, series, |list| (!is_live(list)).then(|| u64::from(list.fault.is_some())));
         },
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_list_rejected_lines",
         "Lines of a list that were not understood when it was last read.",
         |snapshot, series| each(snapshot, series, |list| (!is_live(list)).then_some(list.rejected)),
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_list_read_timestamp_seconds",
         "Time at which the version of a list in force was read, in seconds since 1970.",
         |snapshot, series| each(snapshot, series, |list| list.read),
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_list_success_timestamp_seconds",
         "Time at which a list's server last confirmed this version, in seconds since 1970.",
         |snapshot, series| each_fetched(snapshot, series, |fetching| fetching.checked.or(fetching.fetched)),
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_list_next_fetch_timestamp_seconds",
         "Time of the next download of a list, in seconds since 1970.",
         |snapshot, series| each_fetched(snapshot, series, |fetching| Some(fetching.next)),
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_list_fetch_failed",
         "1 if the last download of a list failed.",
         |snapshot, series| each_fetched(snapshot, series, |fetching| Some(fetching.failed.is_some().into())),
@@ -96,11 +96,11 @@ fn enforced(snapshot: &Snapshot) -> u64 {
     snapshot.tables.iter().filter(|table| table.blocks).map(|table| table.entries).sum()
 }
 
-fn is_live(list: &List) -> bool {
+fn is_live(list: &ListDetails) -> bool {
     list.kind == "live"
 }
 
-fn each(snapshot: &Snapshot, series: &mut Exposition, of: fn(&List) -> Option<u64>) {
+fn each(snapshot: &Snapshot, series: &mut Exposition, of: fn(&ListDetails) -> Option<u64>) {
     for list in &snapshot.lists {
         series.known(&[("list", &list.name)], of(list));
     }

@@ -10,7 +10,7 @@ mod packets;
 mod program;
 mod tables;
 
-use exposition::{Exposition, Kind};
+use exposition::{Exposition, MetricKind};
 
 use crate::control::wire::snapshot::Reply as Snapshot;
 
@@ -18,27 +18,27 @@ use crate::control::wire::snapshot::Reply as Snapshot;
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// All series of one name.
-pub struct Family {
+pub struct MetricFamily {
     name: &'static str,
-    kind: Kind,
+    kind: MetricKind,
     help: &'static str,
     tell: fn(&Snapshot, &mut Exposition),
 }
 
-impl Family {
+impl MetricFamily {
     /// A number that goes up and down.
     const fn gauge(name: &'static str, help: &'static str, tell: fn(&Snapshot, &mut Exposition)) -> Self {
-        Self { name, kind: Kind::Gauge, help, tell }
+        Self { name, kind: MetricKind::Gauge, help, tell }
     }
 
     /// A number that only grows, until its counter restarts.
     const fn counter(name: &'static str, help: &'static str, tell: fn(&Snapshot, &mut Exposition)) -> Self {
-        Self { name, kind: Kind::Counter, help, tell }
+        Self { name, kind: MetricKind::Counter, help, tell }
     }
 }
 
 /// All families, in the order in which they are written.
-fn families() -> impl Iterator<Item = &'static Family> {
+fn families() -> impl Iterator<Item = &'static MetricFamily> {
     [&program::FAMILIES[..], &packets::FAMILIES, &lists::FAMILIES, &tables::FAMILIES].into_iter().flatten()
 }
 

@@ -2,13 +2,13 @@
 //! must cost nothing else. The kernel's own counters say what an interface receives.
 
 use super::exposition::Exposition;
-use super::{Family, Snapshot};
+use super::{MetricFamily, Snapshot};
 use crate::control::wire::snapshot::Sampled;
 use crate::control::wire::stats::OnInterface;
 use crate::control::wire::status::Received;
 
-pub const FAMILIES: [Family; 11] = [
-    Family::counter(
+pub const FAMILIES: [MetricFamily; 11] = [
+    MetricFamily::counter(
         "filterd_packets_total",
         "Packets on all interfaces by verdict and reason, since the filter was first attached.",
         |snapshot, series| {
@@ -17,55 +17,59 @@ pub const FAMILIES: [Family; 11] = [
             }
         },
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_interface_packets_total",
         "Packets of listed sources by interface: dropped, or passed because the filter only counts (would_drop) or is \
          paused. Interfaces without counters of their own have no name.",
         |snapshot, series| on_interfaces(snapshot, series, |row| row.packets),
     ),
-    Family::counter("filterd_interface_bytes_total", "Bytes of the same packets.", |snapshot, series| {
-        on_interfaces(snapshot, series, |row| row.bytes)
-    }),
-    Family::counter(
+    MetricFamily::counter(
+        "filterd_interface_bytes_total",
+        "Bytes of the same packets.",
+        |snapshot, series| on_interfaces(snapshot, series, |row| row.bytes),
+    ),
+    MetricFamily::counter(
         "filterd_interface_kernel_rx_packets_total",
         "Packets that the kernel counts as received. Some drivers include packets that are dropped in XDP.",
         |snapshot, series| received(snapshot, series, |received| received.kernel_rx_packets),
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_interface_kernel_rx_bytes_total",
         "Bytes of the same packets.",
         |snapshot, series| received(snapshot, series, |received| received.kernel_rx_bytes),
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_interface_kernel_rx_dropped_total",
         "Received packets that the kernel discarded, because no protocol took them or there was no memory. Packets that filterd \
          drops are not included.",
         |snapshot, series| received(snapshot, series, |received| received.kernel_rx_dropped),
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_interface_kernel_rx_errors_total",
         "Packets that arrived damaged, as the kernel counts them.",
         |snapshot, series| received(snapshot, series, |received| received.kernel_rx_errors),
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_flows_begun_total",
         "Flows that this host initiated, with `match: new`.",
         |snapshot, series| series.known(&[], snapshot.flows.as_ref().map(|flows| flows.begun)),
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_flows_room",
         "Number of flows that are remembered at most. If there are more, those used least recently are forgotten.",
         |snapshot, series| series.known(&[], snapshot.flows.as_ref().map(|flows| flows.room)),
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_source_packets_per_second",
         "Packets to be dropped from the sources that sent the most, as many sources as `metrics.sources` says. An \
          estimate from samples of the last ten seconds.",
         |snapshot, series| of_sources(snapshot, series, |source| source.packets),
     ),
-    Family::gauge("filterd_source_bytes_per_second", "Bytes of the same packets.", |snapshot, series| {
-        of_sources(snapshot, series, |source| source.bytes)
-    }),
+    MetricFamily::gauge(
+        "filterd_source_bytes_per_second",
+        "Bytes of the same packets.",
+        |snapshot, series| of_sources(snapshot, series, |source| source.bytes),
+    ),
 ];
 
 fn on_interfaces(snapshot: &Snapshot, series: &mut Exposition, of: fn(&OnInterface) -> u64) {

@@ -1,43 +1,43 @@
 //! Series of the program itself: its faults, its interfaces, and how long changes take.
 
-use super::exposition::{Exposition, Kind};
-use super::{Family, Snapshot};
+use super::exposition::{Exposition, MetricKind};
+use super::{MetricFamily, Snapshot};
 use crate::control::wire::About;
 use crate::control::wire::status::NOT_FILTERED;
 
-pub const FAMILIES: [Family; 11] = [
-    Family::gauge(
+pub const FAMILIES: [MetricFamily; 11] = [
+    MetricFamily::gauge(
         "filterd_build_info",
         "Always 1; its label is the version of filterd.",
         |snapshot, series| {
             series.tell(&[("version", &snapshot.filterd)], 1);
         },
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_start_time_seconds",
         "Time at which filterd started, in seconds since 1970.",
         |snapshot, series| series.alone(snapshot.started),
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_protected",
         "1 while every interface is filtered as the configuration says, and nothing is paused. Lists that are out of \
          date do not matter here.",
         |snapshot, series| series.alone(u8::from(snapshot.is_protected())),
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_enforcing",
         "1 while packets from listed sources are dropped, 0 while they are only counted.",
         |snapshot, series| series.alone(u8::from(snapshot.enforce && snapshot.paused.is_none())),
     ),
-    Family::gauge("filterd_paused", "1 during a pause of protection.", |snapshot, series| {
+    MetricFamily::gauge("filterd_paused", "1 during a pause of protection.", |snapshot, series| {
         series.alone(u8::from(snapshot.paused.is_some()));
     }),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_faults",
         "Number of faults, by what they affect; `filterd status` shows each with its remedy.",
         faults,
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_interface_filtered",
         "1 while packets that this interface receives are filtered.",
         |snapshot, series| {
@@ -46,7 +46,7 @@ pub const FAMILIES: [Family; 11] = [
             }
         },
     ),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_interface_mode_info",
         "Always 1; its labels are the mode of an interface (native, generic, none) and its driver.",
         |snapshot, series| {
@@ -56,7 +56,7 @@ pub const FAMILIES: [Family; 11] = [
             }
         },
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_interface_unprotected_seconds_total",
         "Seconds for which an interface was not filtered, since filterd started.",
         |snapshot, series| {
@@ -65,7 +65,7 @@ pub const FAMILIES: [Family; 11] = [
             }
         },
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_interface_gaps_total",
         "Number of times an interface lost its filter, since filterd started.",
         |snapshot, series| {
@@ -74,9 +74,9 @@ pub const FAMILIES: [Family; 11] = [
             }
         },
     ),
-    Family {
+    MetricFamily {
         name: "filterd_change_seconds",
-        kind: Kind::Histogram,
+        kind: MetricKind::Histogram,
         help: "Time until a change was in force for the next packet: an addition, a removal, an expiry, or a part of \
                a reload.",
         tell: changes,

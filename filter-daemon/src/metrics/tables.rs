@@ -1,27 +1,27 @@
 //! Series of the tables in the kernel: entries, size and growth.
 
 use super::exposition::Exposition;
-use super::{Family, Snapshot};
+use super::{MetricFamily, Snapshot};
 use crate::control::wire::status::Table;
 
-pub const FAMILIES: [Family; 5] = [
-    Family::gauge("filterd_table_entries", "Number of entries in a table.", |snapshot, series| {
+pub const FAMILIES: [MetricFamily; 5] = [
+    MetricFamily::gauge("filterd_table_entries", "Number of entries in a table.", |snapshot, series| {
         each(snapshot, series, |table| table.entries);
     }),
-    Family::gauge(
+    MetricFamily::gauge(
         "filterd_table_capacity",
         "Number of entries that fit before filterd makes a table larger.",
         |snapshot, series| each(snapshot, series, |table| table.capacity),
     ),
-    Family::gauge("filterd_table_bytes", "Kernel memory of a table in bytes.", |snapshot, series| {
+    MetricFamily::gauge("filterd_table_bytes", "Kernel memory of a table in bytes.", |snapshot, series| {
         each(snapshot, series, |table| table.bytes);
     }),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_table_growths_total",
         "Number of times a table was made larger, since filterd started.",
         |snapshot, series| each(snapshot, series, |table| table.growths),
     ),
-    Family::counter(
+    MetricFamily::counter(
         "filterd_table_relocations_total",
         "Number of entries that moved within a table to make room for others, since filterd started.",
         |snapshot, series| each(snapshot, series, |table| table.relocations),

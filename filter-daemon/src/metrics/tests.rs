@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::*;
-use crate::control::wire::lists::{self, Fetching, List};
+use crate::control::wire::lists::{self, Fetching, ListDetails};
 use crate::control::wire::snapshot::{Changes, Sampled, TopSources, Within};
 use crate::control::wire::stats::{Counted, OnInterface};
 use crate::control::wire::status::{Flows, Interface, NOT_FILTERED, Paused, Received, Table};
@@ -77,7 +77,7 @@ fn snapshot() -> Snapshot {
         }),
         other: hits,
         gone: hits,
-        lists: vec![List {
+        lists: vec![ListDetails {
             name: "a\"b\\c\nd".into(),
             kind: "url".into(),
             entries: 4,
@@ -90,7 +90,7 @@ fn snapshot() -> Snapshot {
                 next: 1_800_000_003,
                 ..Fetching::default()
             }),
-            ..List::default()
+            ..ListDetails::default()
         }],
         ..Snapshot::default()
     }
@@ -112,12 +112,12 @@ fn each_series_is_as_reviewed() {
 }
 
 #[test]
-fn of_a_list_held_back_a_pause_and_what_only_counts_the_numbers_say_so() {
+fn series_show_held_back_lists_and_pauses() {
     let has = |snapshot: &Snapshot, line: &str| text(snapshot).lines().any(|told| told == line);
     let fault = || Some(lists::Trouble { since: 1, told: Explanation::new("it is empty", "mend it") });
-    let list = List { fault: fault(), ..snapshot().lists[0].clone() };
+    let list = ListDetails { fault: fault(), ..snapshot().lists[0].clone() };
     let failed = Fetching { failed: fault(), checked: None, fetched: Some(7), ..Fetching::default() };
-    let fetched = List { name: "b".into(), fetching: Some(failed), ..snapshot().lists[0].clone() };
+    let fetched = ListDetails { name: "b".into(), fetching: Some(failed), ..snapshot().lists[0].clone() };
     let held_back = Snapshot { lists: vec![list, fetched], ..snapshot() };
     assert!(has(&held_back, "filterd_list_held_back{list=\"a\\\"b\\\\c\\nd\"} 1"));
     assert!(has(&held_back, "filterd_list_held_back{list=\"b\"} 0"));
@@ -139,7 +139,7 @@ fn of_a_list_held_back_a_pause_and_what_only_counts_the_numbers_say_so() {
 }
 
 #[test]
-fn where_there_is_nothing_to_tell_the_family_is_left_out() {
+fn family_without_values_is_omitted() {
     let text = text(&Snapshot::default());
     assert!(!text.contains("filterd_list_entries") && !text.contains("filterd_flows"), "{text}");
     assert!(!text.contains("filterd_source"), "nobody has asked for sources: {text}");
@@ -147,7 +147,7 @@ fn where_there_is_nothing_to_tell_the_family_is_left_out() {
 }
 
 #[test]
-fn what_is_held_back_leaves_protection_as_it_is_and_what_lets_packets_pass_does_not() {
+fn protection_series_falls_only_when_packets_pass() {
     let with = |about| {
         let told = Explanation::new("a fault", "mend it");
         Snapshot { faults: vec![Fault { about, since: 0, told, id: None }], ..snapshot() }
@@ -159,7 +159,7 @@ fn what_is_held_back_leaves_protection_as_it_is_and_what_lets_packets_pass_does_
 }
 
 #[test]
-fn what_is_enforced_is_what_the_tables_have_while_packets_are_dropped_anywhere() {
+fn enforcement_follows_tables_while_packets_drop() {
     let enforced = |snapshot: &Snapshot| {
         let text = text(snapshot);
         let line = text.lines().find_map(|line| line.strip_prefix("filterd_entries_enforced "));
@@ -179,13 +179,13 @@ fn what_is_enforced_is_what_the_tables_have_while_packets_are_dropped_anywhere()
 #[test]
 fn names_are_as_prometheus_wants_them() {
     let mut names = BTreeSet::new();
-    for Family { name, kind, help, .. } in families() {
+    for MetricFamily { name, kind, help, .. } in families() {
         assert!(names.insert(*name), "{name} is there twice");
         assert!(
             name.starts_with("filterd_")
                 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
         );
-        assert_eq!(name.ends_with("_total"), *kind == Kind::Counter, "{name}");
+        assert_eq!(name.ends_with("_total"), *kind == MetricKind::Counter, "{name}");
         assert!(help.ends_with('.') || help.ends_with("program."), "{name}: {help}");
         assert!(!help.contains(['\n', '\\']), "{name}");
     }
@@ -201,11 +201,11 @@ fn named_in(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn alerts_and_dashboard_ask_for_nothing_that_is_not_there() {
+fn alerts_and_dashboard_use_existing_series() {
     let suffixes = ["", "_bucket", "_sum", "_count"];
     let there: BTreeSet<String> = families()
         .flat_map(|family| {
-            let is_histogram = family.kind == Kind::Histogram;
+            let is_histogram = family.kind == MetricKind::Histogram;
             let known = if is_histogram { &suffixes[..] } else { &suffixes[..1] };
             known.iter().map(|suffix| format!("{}{suffix}", family.name))
         })
@@ -221,7 +221,7 @@ fn alerts_and_dashboard_ask_for_nothing_that_is_not_there() {
 #[test]
 fn the_document_tells_all_of_them() {
     let mut told = String::from(include_str!("head.md"));
-    for Family { name, kind, help, .. } in families() {
+    for MetricFamily { name, kind, help, .. } in families() {
         told += &format!("| `{name}` | {} | {help} |\n", kind.word());
     }
     let document = file("docs/reference/metrics.md");

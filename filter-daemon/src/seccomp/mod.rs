@@ -17,7 +17,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, apply_filter, sock_filter,
 };
 
-use table::{DEEDS, Rule, Test};
+use table::{ArgumentTest, CallRule, DEEDS};
 
 /// The newest call of Linux 6.1, the oldest kernel that filterd is tested on. Numbers from 424 on are equal
 /// on all processors.
@@ -25,7 +25,7 @@ const NEWEST: u32 = 450;
 
 /// A process of filterd, and its column in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Process {
+pub enum ProcessKind {
     /// The daemon, which reads lists and talks to clients.
     Daemon,
     /// The broker, which holds the kernel objects.
@@ -37,7 +37,7 @@ pub enum Process {
     Fetch,
 }
 
-impl Process {
+impl ProcessKind {
     const fn column(self) -> usize {
         match self {
             Self::Daemon => 0,
@@ -53,7 +53,7 @@ impl Process {
 }
 
 /// Restricts this thread and all threads and processes that it starts later. This cannot be undone.
-pub fn restrict(process: Process) -> Result<(), Error> {
+pub fn restrict(process: ProcessKind) -> Result<(), Error> {
     apply_filter(&filter(process)?)?;
     if process.refuses_what_is_not_listed() {
         return Ok(());
@@ -64,14 +64,14 @@ pub fn restrict(process: Process) -> Result<(), Error> {
 
 /// Builds the filter that allows a call or refuses it. On an unknown architecture it fails, and nothing is
 /// restricted.
-fn filter(process: Process) -> Result<BpfProgram, Error> {
+fn filter(process: ProcessKind) -> Result<BpfProgram, Error> {
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
     let architecture = std::env::consts::ARCH.try_into()?;
     Ok(SeccompFilter::new(allowed(process)?, refuse, SeccompAction::Allow, architecture)?.try_into()?)
 }
 
 /// The calls that a process may make, each with the permitted cases; an empty list permits all.
-fn allowed(process: Process) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+fn allowed(process: ProcessKind) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut allowed = BTreeMap::new();
     if !process.refuses_what_is_not_listed() {
         allowed.extend((0..=i64::from(NEWEST)).map(|call| (call, Vec::new())));
@@ -79,9 +79,9 @@ fn allowed(process: Process) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendE
     for deed in DEEDS {
         for call in deed.calls {
             match deed.rules[process.column()] {
-                Rule::Yes => _ = allowed.insert(*call, Vec::new()),
-                Rule::No => _ = allowed.remove(call),
-                Rule::Only(_, cases) => {
+                CallRule::Yes => _ = allowed.insert(*call, Vec::new()),
+                CallRule::No => _ = allowed.remove(call),
+                CallRule::Only(_, cases) => {
                     let cases: Result<Vec<_>, _> = cases.iter().map(|case| rule(case)).collect();
                     allowed.insert(*call, cases?);
                 }
@@ -91,17 +91,17 @@ fn allowed(process: Process) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendE
     Ok(allowed)
 }
 
-fn rule(case: &[Test]) -> Result<SeccompRule, BackendError> {
+fn rule(case: &[ArgumentTest]) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(case.iter().map(|test| condition(*test)).collect::<Result<_, _>>()?)
 }
 
-fn condition(test: Test) -> Result<SeccompCondition, BackendError> {
+fn condition(test: ArgumentTest) -> Result<SeccompCondition, BackendError> {
     let (argument, operator, value) = match test {
-        Test::Is(argument, value) => (argument, SeccompCmpOp::Eq, value),
-        Test::IsNot(argument, value) => (argument, SeccompCmpOp::Ne, value),
-        Test::Without(argument, bits) => (argument, SeccompCmpOp::MaskedEq(bits), 0),
-        Test::Bits(argument, mask, value) => (argument, SeccompCmpOp::MaskedEq(mask), value),
-        Test::IsOwnProcess(argument) => (argument, SeccompCmpOp::Eq, u64::from(std::process::id())),
+        ArgumentTest::Is(argument, value) => (argument, SeccompCmpOp::Eq, value),
+        ArgumentTest::IsNot(argument, value) => (argument, SeccompCmpOp::Ne, value),
+        ArgumentTest::Without(argument, bits) => (argument, SeccompCmpOp::MaskedEq(bits), 0),
+        ArgumentTest::Bits(argument, mask, value) => (argument, SeccompCmpOp::MaskedEq(mask), value),
+        ArgumentTest::IsOwnProcess(argument) => (argument, SeccompCmpOp::Eq, u64::from(std::process::id())),
     };
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }

@@ -5,16 +5,16 @@ use nix::libc;
 /// Whether a process may make these calls. All processes except the fetching one may make calls that the
 /// table does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum CallRule {
     Yes,
     No,
     /// Only in these cases, which the text describes. A case matches if all its tests do.
-    Only(&'static str, &'static [&'static [Test]]),
+    Only(&'static str, &'static [&'static [ArgumentTest]]),
 }
 
 /// A test of the argument at this position, in its lower 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Test {
+pub enum ArgumentTest {
     Is(u8, u64),
     IsNot(u8, u64),
     /// None of these bits is set.
@@ -27,17 +27,17 @@ pub enum Test {
 
 /// A line of the table.
 #[derive(Debug)]
-pub struct Deed {
+pub struct CallGroup {
     /// The purpose of the calls, for SECURITY.md.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test holds SECURITY.md to it"))]
     pub name: &'static str,
     pub calls: &'static [i64],
     /// The rules for the daemon, the broker, filterd-fetcher and filterd-fetch.
-    pub rules: [Rule; 4],
+    pub rules: [CallRule; 4],
 }
 
-use Rule::{No, Only, Yes};
-use Test::{Bits, Is, IsNot, IsOwnProcess, Without};
+use ArgumentTest::{Bits, Is, IsNot, IsOwnProcess, Without};
+use CallRule::{No, Only, Yes};
 
 const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWUTS
@@ -47,32 +47,32 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWNET
     | libc::CLONE_NEWCGROUP) as u64;
 
-const THREADS: Rule =
+const THREADS: CallRule =
     Only("threads only", &[&[Bits(0, NAMESPACES | libc::CLONE_THREAD as u64, libc::CLONE_THREAD as u64)]]);
 
-const PROCESSES: Rule = Only("without new namespaces", &[&[Without(0, NAMESPACES)]]);
+const PROCESSES: CallRule = Only("without new namespaces", &[&[Without(0, NAMESPACES)]]);
 
 /// The socket type is in the lowest bits; flags are above.
 const KIND: u64 = 0xf;
 
-const STREAM: Test = Bits(1, KIND, libc::SOCK_STREAM as u64);
-const DATAGRAM: Test = Bits(1, KIND, libc::SOCK_DGRAM as u64);
+const STREAM: ArgumentTest = Bits(1, KIND, libc::SOCK_STREAM as u64);
+const DATAGRAM: ArgumentTest = Bits(1, KIND, libc::SOCK_DGRAM as u64);
 
 /// The default protocol. MPTCP and SCTP stay refused, because Landlock does not limit them.
-const USUAL: Test = Is(2, 0);
-const TCP: Test = Is(2, libc::IPPROTO_TCP as u64);
-const UDP: Test = Is(2, libc::IPPROTO_UDP as u64);
+const USUAL: ArgumentTest = Is(2, 0);
+const TCP: ArgumentTest = Is(2, libc::IPPROTO_TCP as u64);
+const UDP: ArgumentTest = Is(2, libc::IPPROTO_UDP as u64);
 
-const INET: Test = Is(0, libc::AF_INET as u64);
-const INET6: Test = Is(0, libc::AF_INET6 as u64);
-const NETLINK: Test = Is(0, libc::AF_NETLINK as u64);
-const ROUTES: Test = Is(2, libc::NETLINK_ROUTE as u64);
-const SOCKETS: Test = Is(2, libc::NETLINK_SOCK_DIAG as u64);
+const INET: ArgumentTest = Is(0, libc::AF_INET as u64);
+const INET6: ArgumentTest = Is(0, libc::AF_INET6 as u64);
+const NETLINK: ArgumentTest = Is(0, libc::AF_NETLINK as u64);
+const ROUTES: ArgumentTest = Is(2, libc::NETLINK_ROUTE as u64);
+const SOCKETS: ArgumentTest = Is(2, libc::NETLINK_SOCK_DIAG as u64);
 
 /// Generic netlink, which reports the features of drivers.
-const GENERIC: Test = Is(2, libc::NETLINK_GENERIC as u64);
+const GENERIC: ArgumentTest = Is(2, libc::NETLINK_GENERIC as u64);
 
-const LISTENERS_SOCKETS: Rule = Only(
+const LISTENERS_SOCKETS: CallRule = Only(
     "TCP, netlink (routes, sockets, generic)",
     &[
         &[INET, STREAM, USUAL],
@@ -85,7 +85,7 @@ const LISTENERS_SOCKETS: Rule = Only(
     ],
 );
 
-const CLIENTS_SOCKETS: Rule = Only(
+const CLIENTS_SOCKETS: CallRule = Only(
     "TCP, UDP, netlink (routes)",
     &[
         &[INET, STREAM, USUAL],
@@ -101,7 +101,7 @@ const CLIENTS_SOCKETS: Rule = Only(
 );
 
 /// The C library looks up interface indices through any datagram socket. This one never connects.
-const NETLINK_SOCKETS: Rule = Only(
+const NETLINK_SOCKETS: CallRule = Only(
     "netlink (routes), Unix datagrams",
     &[&[NETLINK, ROUTES], &[Is(0, libc::AF_UNIX as u64), DATAGRAM, USUAL]],
 );
@@ -110,35 +110,35 @@ const NETLINK_SOCKETS: Rule = Only(
 /// an address that is too short.
 const NETLINK_ADDRESS: u64 = 12;
 
-const TO_THE_KERNEL: Rule = Only("to netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
-const BOUND_TO_THE_KERNEL: Rule = Only("netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
+const TO_THE_KERNEL: CallRule = Only("to netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
+const BOUND_TO_THE_KERNEL: CallRule = Only("netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
 
 /// Excludes messages that open a connection (TCP Fast Open).
-const SLOWLY: Rule = Only("over open connections", &[&[Without(3, libc::MSG_FASTOPEN as u64)]]);
-const SLOWLY_IN_PARTS: Rule = Only("over open connections", &[&[Without(2, libc::MSG_FASTOPEN as u64)]]);
+const SLOWLY: CallRule = Only("over open connections", &[&[Without(3, libc::MSG_FASTOPEN as u64)]]);
+const SLOWLY_IN_PARTS: CallRule = Only("over open connections", &[&[Without(2, libc::MSG_FASTOPEN as u64)]]);
 
-const NO_CODE: Rule = Only("not executable", &[&[Without(2, libc::PROT_EXEC as u64)]]);
+const NO_CODE: CallRule = Only("not executable", &[&[Without(2, libc::PROT_EXEC as u64)]]);
 
 const WRITING: u64 =
     (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE & !libc::O_DIRECTORY) as u64;
 
-const READING: Rule = Only("read only", &[&[Without(2, WRITING)]]);
+const READING: CallRule = Only("read only", &[&[Without(2, WRITING)]]);
 
 /// Excludes the set-user-ID, set-group-ID and sticky bits.
-const PLAIN_MODES: Rule = Only("without set-user-id bits", &[&[Without(1, 0o7000)]]);
+const PLAIN_MODES: CallRule = Only("without set-user-id bits", &[&[Without(1, 0o7000)]]);
 
-const INTO_NO_TERMINAL: Rule =
+const INTO_NO_TERMINAL: CallRule =
     Only("not TIOCSTI, TIOCLINUX", &[&[IsNot(1, libc::TIOCSTI), IsNot(1, libc::TIOCLINUX)]]);
 
-const WAITING: Rule = Only("FIONBIO, FIONREAD", &[&[Is(1, libc::FIONBIO)], &[Is(1, libc::FIONREAD)]]);
+const WAITING: CallRule = Only("FIONBIO, FIONREAD", &[&[Is(1, libc::FIONBIO)], &[Is(1, libc::FIONREAD)]]);
 
 /// `BPF_OBJ_GET_INFO_BY_FD`, to identify a descriptor that the broker has handed over.
-const ABOUT_A_DESCRIPTOR: Rule = Only("information about a descriptor", &[&[Is(0, 15)]]);
+const ABOUT_A_DESCRIPTOR: CallRule = Only("information about a descriptor", &[&[Is(0, 15)]]);
 
 /// The permitted commands of `enum bpf_cmd`: maps and elements (0–4, 21, 22), programs (5), pins (6, 7),
 /// information (15), BTF (18), links (28, 29, 34). Excluded are other programs and maps by ID, attachments
 /// without a link, test runs, tracing, iterators, statistics and tokens.
-const MAPS_PROGRAMS_LINKS: Rule = Only(
+const MAPS_PROGRAMS_LINKS: CallRule = Only(
     "maps, programs, pins and links, not by id",
     &[
         &[Is(0, 0)],
@@ -160,18 +160,22 @@ const MAPS_PROGRAMS_LINKS: Rule = Only(
 );
 
 /// Signal 0, because login records name processes.
-const IS_IT_THERE: Rule = Only("signal 0 only", &[&[Is(1, 0)]]);
+const IS_IT_THERE: CallRule = Only("signal 0 only", &[&[Is(1, 0)]]);
 
-const OWN_PROCESS: Rule = Only("to itself only", &[&[IsOwnProcess(0)]]);
+const OWN_PROCESS: CallRule = Only("to itself only", &[&[IsOwnProcess(0)]]);
 
-pub const DEEDS: &[Deed] = &[
-    Deed { name: "run a program", calls: &[libc::SYS_execve, libc::SYS_execveat], rules: [No, No, Yes, No] },
-    Deed {
+pub const DEEDS: &[CallGroup] = &[
+    CallGroup {
+        name: "run a program",
+        calls: &[libc::SYS_execve, libc::SYS_execveat],
+        rules: [No, No, Yes, No],
+    },
+    CallGroup {
         name: "start threads and processes",
         calls: &[libc::SYS_clone],
         rules: [THREADS, THREADS, PROCESSES, No],
     },
-    Deed {
+    CallGroup {
         name: "start a process",
         calls: &[
             #[cfg(target_arch = "x86_64")]
@@ -181,12 +185,12 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, Yes, No],
     },
-    Deed {
+    CallGroup {
         name: "enter or make namespaces",
         calls: &[libc::SYS_unshare, libc::SYS_setns],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "mount, change the root",
         calls: &[
             libc::SYS_mount,
@@ -207,7 +211,7 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "change the mode of a file by its name",
         calls: &[
             libc::SYS_fchmodat,
@@ -216,12 +220,12 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "change the mode of an open file",
         calls: &[libc::SYS_fchmod],
         rules: [PLAIN_MODES, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "change the owner or attributes of a file",
         calls: &[
             libc::SYS_fchown,
@@ -239,7 +243,7 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "make devices and pipes in directories",
         calls: &[
             libc::SYS_mknodat,
@@ -248,7 +252,7 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "become another user, change capabilities",
         calls: &[
             libc::SYS_setuid,
@@ -264,7 +268,7 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "read, write or trace other processes",
         calls: &[
             libc::SYS_ptrace,
@@ -278,9 +282,13 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed { name: "open other processes (pidfd)", calls: &[libc::SYS_pidfd_open], rules: [No, No, Yes, No] },
-    Deed { name: "send signals", calls: &[libc::SYS_kill], rules: [IS_IT_THERE, No, Yes, No] },
-    Deed {
+    CallGroup {
+        name: "open other processes (pidfd)",
+        calls: &[libc::SYS_pidfd_open],
+        rules: [No, No, Yes, No],
+    },
+    CallGroup { name: "send signals", calls: &[libc::SYS_kill], rules: [IS_IT_THERE, No, Yes, No] },
+    CallGroup {
         name: "send signals in other ways",
         calls: &[
             libc::SYS_tkill,
@@ -290,27 +298,27 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, Yes, No],
     },
-    Deed {
+    CallGroup {
         name: "send signals to threads",
         calls: &[libc::SYS_tgkill],
         rules: [OWN_PROCESS, OWN_PROCESS, Yes, No],
     },
-    Deed {
+    CallGroup {
         name: "use io_uring",
         calls: &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "userfaultfd, System V shared memory",
         calls: &[libc::SYS_userfaultfd, libc::SYS_shmget, libc::SYS_shmat],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "use kernel keyrings",
         calls: &[libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "load modules or kernels, restart the machine",
         calls: &[
             libc::SYS_init_module,
@@ -322,7 +330,7 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "set the clock, the host's name, the kernel's log",
         calls: &[
             libc::SYS_settimeofday,
@@ -336,7 +344,7 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "change execution domain and I/O privileges",
         calls: &[
             libc::SYS_personality,
@@ -349,47 +357,63 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "open files by handle, watch whole file systems",
         calls: &[libc::SYS_open_by_handle_at, libc::SYS_fanotify_init],
         rules: [No, No, No, No],
     },
-    Deed { name: "bpf", calls: &[libc::SYS_bpf], rules: [ABOUT_A_DESCRIPTOR, MAPS_PROGRAMS_LINKS, No, No] },
-    Deed {
+    CallGroup {
+        name: "bpf",
+        calls: &[libc::SYS_bpf],
+        rules: [ABOUT_A_DESCRIPTOR, MAPS_PROGRAMS_LINKS, No, No],
+    },
+    CallGroup {
         name: "open a socket",
         calls: &[libc::SYS_socket],
         rules: [LISTENERS_SOCKETS, NETLINK_SOCKETS, CLIENTS_SOCKETS, CLIENTS_SOCKETS],
     },
-    Deed { name: "connect", calls: &[libc::SYS_connect], rules: [TO_THE_KERNEL, TO_THE_KERNEL, Yes, Yes] },
-    Deed { name: "send", calls: &[libc::SYS_sendto, libc::SYS_sendmmsg], rules: [SLOWLY, SLOWLY, Yes, Yes] },
-    Deed {
+    CallGroup {
+        name: "connect",
+        calls: &[libc::SYS_connect],
+        rules: [TO_THE_KERNEL, TO_THE_KERNEL, Yes, Yes],
+    },
+    CallGroup {
+        name: "send",
+        calls: &[libc::SYS_sendto, libc::SYS_sendmmsg],
+        rules: [SLOWLY, SLOWLY, Yes, Yes],
+    },
+    CallGroup {
         name: "send in parts",
         calls: &[libc::SYS_sendmsg],
         rules: [SLOWLY_IN_PARTS, SLOWLY_IN_PARTS, Yes, Yes],
     },
-    Deed {
+    CallGroup {
         name: "bind a socket",
         calls: &[libc::SYS_bind],
         rules: [Yes, BOUND_TO_THE_KERNEL, BOUND_TO_THE_KERNEL, BOUND_TO_THE_KERNEL],
     },
-    Deed {
+    CallGroup {
         name: "listen",
         calls: &[libc::SYS_listen, libc::SYS_accept4, libc::SYS_accept],
         rules: [Yes, No, No, No],
     },
-    Deed {
+    CallGroup {
         name: "map memory",
         calls: &[libc::SYS_mmap, libc::SYS_mprotect],
         rules: [NO_CODE, NO_CODE, Yes, NO_CODE],
     },
-    Deed { name: "use memory protection keys", calls: &[libc::SYS_pkey_mprotect], rules: [No, No, No, No] },
-    Deed { name: "open a file", calls: &[libc::SYS_openat], rules: [Yes, Yes, Yes, READING] },
-    Deed {
+    CallGroup {
+        name: "use memory protection keys",
+        calls: &[libc::SYS_pkey_mprotect],
+        rules: [No, No, No, No],
+    },
+    CallGroup { name: "open a file", calls: &[libc::SYS_openat], rules: [Yes, Yes, Yes, READING] },
+    CallGroup {
         name: "ioctl",
         calls: &[libc::SYS_ioctl],
         rules: [INTO_NO_TERMINAL, INTO_NO_TERMINAL, INTO_NO_TERMINAL, WAITING],
     },
-    Deed {
+    CallGroup {
         name: "read, write and poll open descriptors",
         calls: &[
             libc::SYS_getpeername,
@@ -411,12 +435,12 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [Yes; 4],
     },
-    Deed {
+    CallGroup {
         name: "stat and seek",
         calls: &[libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_lseek],
         rules: [Yes; 4],
     },
-    Deed {
+    CallGroup {
         name: "read clocks, own ids and random numbers",
         calls: &[
             libc::SYS_clock_gettime,
@@ -435,7 +459,7 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [Yes; 4],
     },
-    Deed {
+    CallGroup {
         name: "free memory, wait for own threads, exit",
         calls: &[
             libc::SYS_brk,

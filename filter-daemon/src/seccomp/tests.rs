@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, SocketType, netlink, socket};
 
 use super::*;
 
-fn restricted<T: Send>(process: Process, attempts: impl FnOnce() -> T + Send) -> T {
+fn restricted<T: Send>(process: ProcessKind, attempts: impl FnOnce() -> T + Send) -> T {
     thread::scope(|threads| {
         let tried = threads.spawn(|| {
             restrict(process).expect("this kernel has seccomp");
@@ -29,13 +29,13 @@ fn kind<T>(result: Result<T, impl Into<io::Error>>) -> Option<ErrorKind> {
 }
 
 #[test]
-fn neither_daemon_nor_broker_does_what_it_need_not() {
+fn unneeded_calls_are_refused() {
     let place = tempfile::TempDir::new().unwrap();
     let file = place.path().join("file");
     fs::write(&file, "").unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    for process in [Process::Daemon, Process::Broker] {
+    for process in [ProcessKind::Daemon, ProcessKind::Broker] {
         let refused = restricted(process, || {
             [
                 ("run a program", kind(Command::new("/bin/true").status())),
@@ -71,7 +71,7 @@ fn neither_daemon_nor_broker_does_what_it_need_not() {
 fn daemon_and_broker_still_do_their_work() {
     let place = tempfile::TempDir::new().unwrap();
     let file = place.path().join("file");
-    restricted(Process::Daemon, || {
+    restricted(ProcessKind::Daemon, || {
         fs::write(&file, "1").unwrap();
         File::open(&file).unwrap().set_permissions(fs::Permissions::from_mode(0o600)).unwrap();
         // clone3 is refused, so threads are made by clone.
@@ -79,14 +79,14 @@ fn daemon_and_broker_still_do_their_work() {
         drop(TcpListener::bind("127.0.0.1:0").unwrap());
         socket(AddressFamily::NETLINK, SocketType::RAW, Some(netlink::SOCK_DIAG)).unwrap();
     });
-    restricted(Process::Broker, || {
+    restricted(ProcessKind::Broker, || {
         assert_eq!(thread::spawn(|| 7).join().unwrap(), 7);
         socket(AddressFamily::NETLINK, SocketType::RAW, None).unwrap();
     });
 }
 
 #[test]
-fn each_call_stands_in_one_line_of_the_table() {
+fn each_call_is_in_one_line() {
     let mut calls: Vec<_> = DEEDS.iter().flat_map(|deed| deed.calls).collect();
     calls.sort();
     let all = calls.len();
@@ -97,7 +97,7 @@ fn each_call_stands_in_one_line_of_the_table() {
 
 #[test]
 fn filters_are_short_enough_for_the_kernel() {
-    for process in [Process::Daemon, Process::Broker, Process::Fetcher, Process::Fetch] {
+    for process in [ProcessKind::Daemon, ProcessKind::Broker, ProcessKind::Fetcher, ProcessKind::Fetch] {
         let length = filter(process).unwrap().len();
         assert!(length < 3000, "{process:?}: {length} of 4,096 instructions");
     }
@@ -109,10 +109,10 @@ fn the_table_is_the_one_in_security_md() {
     let mut table = String::from(
         "| system calls | daemon | broker | filterd-fetcher | filterd-fetch |\n|---|---|---|---|---|\n",
     );
-    let word = |rule: &Rule| match rule {
-        Rule::Yes => "yes",
-        Rule::No => "no",
-        Rule::Only(when, _) => when,
+    let word = |rule: &CallRule| match rule {
+        CallRule::Yes => "yes",
+        CallRule::No => "no",
+        CallRule::Only(when, _) => when,
     };
     for deed in DEEDS {
         let rules = deed.rules.each_ref().map(word).join(" | ");

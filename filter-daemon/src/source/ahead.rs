@@ -19,17 +19,19 @@ const AHEAD: usize = 8;
 /// continues with other work. Nothing more is read from it after this returns.
 pub fn ahead<T>(input: impl Read + Send, read: impl FnOnce(Box<dyn Read + '_>) -> T) -> T {
     let input = Mutex::new(Some(input));
-    thread::scope(|scope| read(Box::new(Ahead { scope, input: &input, length: 0, thread: Thread::Later })))
+    thread::scope(|scope| {
+        read(Box::new(ReadAhead { scope, input: &input, length: 0, thread: ReaderThread::Later }))
+    })
 }
 
-struct Ahead<'scope, 'env, R: Read + Send> {
+struct ReadAhead<'scope, 'env, R: Read + Send> {
     scope: &'scope Scope<'scope, 'env>,
     input: &'env Mutex<Option<R>>,
     length: usize,
-    thread: Thread,
+    thread: ReaderThread,
 }
 
-enum Thread {
+enum ReaderThread {
     /// The list is too short for a thread so far.
     Later,
     /// The thread reads. Holds the last block, and how many of its bytes were returned.
@@ -38,24 +40,24 @@ enum Thread {
     None,
 }
 
-impl<R: Read + Send> Ahead<'_, '_, R> {
-    fn begin(&self) -> Thread {
+impl<R: Read + Send> ReadAhead<'_, '_, R> {
+    fn begin(&self) -> ReaderThread {
         let (blocks, come) = sync_channel(AHEAD);
         let input = self.input;
         let thread = thread::Builder::new().name("ahead".to_owned());
         match thread.spawn_scoped(self.scope, move || read_all(input, &blocks)) {
-            Ok(_) => Thread::Reads(come, Vec::new(), 0),
-            Err(_) => Thread::None,
+            Ok(_) => ReaderThread::Reads(come, Vec::new(), 0),
+            Err(_) => ReaderThread::None,
         }
     }
 }
 
-impl<R: Read + Send> Read for Ahead<'_, '_, R> {
+impl<R: Read + Send> Read for ReadAhead<'_, '_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if matches!(self.thread, Thread::Later) && self.length > LONG {
+        if matches!(self.thread, ReaderThread::Later) && self.length > LONG {
             self.thread = self.begin();
         }
-        let Thread::Reads(come, block, given) = &mut self.thread else {
+        let ReaderThread::Reads(come, block, given) = &mut self.thread else {
             let read = read(self.input, into)?;
             self.length = self.length.saturating_add(read);
             return Ok(read);
@@ -72,9 +74,9 @@ impl<R: Read + Send> Read for Ahead<'_, '_, R> {
     }
 }
 
-impl<R: Read + Send> Drop for Ahead<'_, '_, R> {
+impl<R: Read + Send> Drop for ReadAhead<'_, '_, R> {
     fn drop(&mut self) {
-        if !matches!(self.thread, Thread::Reads(..)) {
+        if !matches!(self.thread, ReaderThread::Reads(..)) {
             drop_input(self.input);
         }
     }
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_it_comes_in_order_and_of_a_long_list_by_a_thread_of_its_own() {
+    fn long_list_is_read_in_order_by_thread() {
         for length in LENGTHS {
             let (bytes, result, asked) = read_of(length, None);
             assert!(result.is_ok() && bytes.len() == length, "{} of {length} bytes", bytes.len());
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_told_behind_what_came_before_it_and_what_was_interrupted_goes_on() {
+    fn errors_follow_earlier_bytes_and_interrupts_continue() {
         for length in LENGTHS {
             let (bytes, result, _) = read_of(length, Some(ErrorKind::FileTooLarge));
             assert_eq!((bytes.len(), result.unwrap_err().kind()), (length, ErrorKind::FileTooLarge));
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_wants_no_more_is_not_kept_by_what_is_left() {
+    fn reader_can_stop_early() {
         let asked = Mutex::default();
         let input = Bytes { given: 0, length: usize::MAX, then: None, asked: &asked };
         let read = ahead(input, |mut input| {
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sorts_what_was_read_holds_no_file_open() {
+    fn file_is_closed_before_sorting() {
         for (length, wanted) in [(LONG, LONG), (3 * LONG, 3 * LONG), (usize::MAX, 2 * LONG), (usize::MAX, 1)]
         {
             let asked = Mutex::default();

@@ -31,18 +31,18 @@ const UNFINISHED: &str = "new";
 
 /// The directory of fetched feeds.
 #[derive(Clone, Debug)]
-pub struct Feeds {
+pub struct FeedStore {
     directory: PathBuf,
 }
 
 /// Identifies one feed among all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(u64);
+pub struct FeedKey(u64);
 
 /// The facts about a fetched feed. Times are wall-clock times in seconds since 1970, because the next filterd
 /// reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct FeedNote {
     /// The URL without parts that may be secret.
     pub url: String,
     /// The server's entity tag.
@@ -66,15 +66,15 @@ pub struct Note {
     pub not_before: Option<u64>,
     /// The failure to fetch it since, if there is one.
     #[serde(default)]
-    pub failed: Option<Failure>,
+    pub failed: Option<StoredFailure>,
     /// The file that this note belongs to.
     #[serde(default)]
-    pub file: Option<Mark>,
+    pub file: Option<FileMark>,
 }
 
 /// The reason why a feed could not be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct StoredFailure {
     /// When the failures began, in wall-clock seconds since 1970.
     pub since: u64,
     /// The number of consecutive failures.
@@ -84,7 +84,7 @@ pub struct Failure {
 
 /// Identifies a written file. A rename does not change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct FileMark {
     inode: u64,
     bytes: u64,
     modified: i64,
@@ -93,11 +93,11 @@ pub struct Mark {
 
 /// Bytes that are being fetched. Dropping this removes them unless they were kept.
 #[derive(Debug)]
-pub struct Coming {
+pub struct PartialDownload {
     path: PathBuf,
     file: File,
-    store: Feeds,
-    key: Key,
+    store: FeedStore,
+    key: FeedKey,
     /// The number of bytes written since the last check for room.
     unseen: u64,
 }
@@ -115,7 +115,7 @@ impl NoRoom {
     }
 }
 
-impl Key {
+impl FeedKey {
     /// The key of the feed that these bytes describe.
     #[must_use]
     pub fn of(what: &[u8]) -> Self {
@@ -123,7 +123,7 @@ impl Key {
     }
 }
 
-impl Feeds {
+impl FeedStore {
     /// The feeds in this state directory.
     #[must_use]
     pub fn of(state: &Path) -> Self {
@@ -132,47 +132,47 @@ impl Feeds {
 
     /// The path of this feed's bytes. The file exists once the feed was fetched.
     #[must_use]
-    pub fn file(&self, key: Key) -> PathBuf {
+    pub fn file(&self, key: FeedKey) -> PathBuf {
         self.directory.join(format!("{:016x}", key.0))
     }
 
     /// A new path for unfinished bytes. No other writer uses it: neither a filterd that replaces another one,
     /// nor another fetch of a list that was removed from the configuration for a moment.
-    fn unfinished(&self, key: Key, kind: &str) -> PathBuf {
+    fn unfinished(&self, key: FeedKey, kind: &str) -> PathBuf {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let made = MADE.fetch_add(1, Ordering::Relaxed);
         self.directory.join(format!("{:016x}{kind}.{}-{made}.{UNFINISHED}", key.0, process::id()))
     }
 
-    fn note_of(&self, key: Key) -> PathBuf {
+    fn note_of(&self, key: FeedKey) -> PathBuf {
         self.file(key).with_extension("json")
     }
 
     /// The note of this feed, if it belongs to the present bytes and to this URL.
     #[must_use]
-    pub fn note(&self, key: Key, url: &str) -> Option<Note> {
-        let mark = fs::symlink_metadata(self.file(key)).ok().as_ref().map(Mark::of);
+    pub fn note(&self, key: FeedKey, url: &str) -> Option<FeedNote> {
+        let mark = fs::symlink_metadata(self.file(key)).ok().as_ref().map(FileMark::of);
         self.read(key, url).filter(|note| note.file.is_some() && note.file == mark)
     }
 
     /// The note of this URL, even if it belongs to other bytes. It records failures, the time before which
     /// the server must not be asked, and the addresses of earlier fetches.
     #[must_use]
-    pub fn known(&self, key: Key, url: &str) -> Note {
+    pub fn known(&self, key: FeedKey, url: &str) -> FeedNote {
         self.read(key, url).unwrap_or_default()
     }
 
-    fn read(&self, key: Key, url: &str) -> Option<Note> {
+    fn read(&self, key: FeedKey, url: &str) -> Option<FeedNote> {
         let path = self.note_of(key);
         let text =
             open(&path).and_then(|file| io::read_to_string(io::Read::take(file, LONGEST_NOTE))).ok()?;
-        serde_json::from_str(&text).ok().filter(|note: &Note| note.url == url)
+        serde_json::from_str(&text).ok().filter(|note: &FeedNote| note.url == url)
     }
 
     /// The number of bytes that this feed may take in place of its present file. Unfinished files count as
     /// taken.
     #[must_use]
-    pub fn room(&self, key: Key) -> u64 {
+    pub fn room(&self, key: FeedKey) -> u64 {
         let own = self.file(key);
         let others = self.files().into_iter().filter(|path| *path != own);
         let taken: u64 = others.filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum();
@@ -183,13 +183,13 @@ impl Feeds {
     ///
     /// # Errors
     /// If the file cannot be created.
-    pub fn come(&self, key: Key) -> io::Result<Coming> {
+    pub fn come(&self, key: FeedKey) -> io::Result<PartialDownload> {
         self.make_directory()?;
         let path = self.unfinished(key, "");
         // A file of this name was never finished.
         _ = fs::remove_file(&path);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        Ok(Coming { path, file, store: self.clone(), key, unseen: 0 })
+        Ok(PartialDownload { path, file, store: self.clone(), key, unseen: 0 })
     }
 
     fn make_directory(&self) -> io::Result<()> {
@@ -204,9 +204,9 @@ impl Feeds {
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn keep(&self, key: Key, coming: &Coming, mut note: Note) -> io::Result<Note> {
+    pub fn keep(&self, key: FeedKey, coming: &PartialDownload, mut note: FeedNote) -> io::Result<FeedNote> {
         coming.file.sync_all()?;
-        note.file = Some(Mark::of(&coming.file.metadata()?));
+        note.file = Some(FileMark::of(&coming.file.metadata()?));
         fs::rename(&coming.path, self.file(key))?;
         self.write(key, &note)?;
         File::open(&self.directory)?.sync_all()?;
@@ -217,7 +217,7 @@ impl Feeds {
     ///
     /// # Errors
     /// If the note cannot be written.
-    pub fn write(&self, key: Key, note: &Note) -> io::Result<()> {
+    pub fn write(&self, key: FeedKey, note: &FeedNote) -> io::Result<()> {
         self.make_directory()?;
         let unfinished = self.unfinished(key, ".json");
         _ = fs::remove_file(&unfinished);
@@ -227,11 +227,11 @@ impl Feeds {
     }
 
     /// Removes all files of other feeds, and files that an earlier filterd did not finish.
-    pub fn retain(&self, keys: &[Key], is_coming: impl Fn(Key) -> bool) {
+    pub fn retain(&self, keys: &[FeedKey], is_coming: impl Fn(FeedKey) -> bool) {
         for path in self.files() {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let (stem, rest) = name.split_once('.').unwrap_or((name, ""));
-            let key = u64::from_str_radix(stem, 16).ok().filter(|_| stem.len() == 16).map(Key);
+            let key = u64::from_str_radix(stem, 16).ok().filter(|_| stem.len() == 16).map(FeedKey);
             let is_wanted =
                 key.is_some_and(|key| keys.contains(&key) && (!rest.ends_with(UNFINISHED) || is_coming(key)));
             if !is_wanted {
@@ -246,14 +246,14 @@ impl Feeds {
     }
 }
 
-impl Mark {
+impl FileMark {
     fn of(file: &Metadata) -> Self {
         let (modified, nanoseconds) = (file.mtime(), file.mtime_nsec());
         Self { inode: file.ino(), bytes: file.size(), modified, nanoseconds }
     }
 }
 
-impl Write for Coming {
+impl Write for PartialDownload {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.unseen >= LOOKS_EVERY {
             self.unseen = 0;
@@ -271,7 +271,7 @@ impl Write for Coming {
     }
 }
 
-impl Drop for Coming {
+impl Drop for PartialDownload {
     fn drop(&mut self) {
         // The file has its final name by now, or is not needed.
         _ = fs::remove_file(&self.path);
@@ -294,20 +294,21 @@ mod tests {
 
     struct Place {
         state: tempfile::TempDir,
-        feeds: Feeds,
-        key: Key,
+        feeds: FeedStore,
+        key: FeedKey,
     }
 
     impl Place {
         fn new() -> Self {
             let state = tempfile::tempdir().unwrap();
-            Self { feeds: Feeds::of(state.path()), key: Key::of(URL.as_bytes()), state }
+            Self { feeds: FeedStore::of(state.path()), key: FeedKey::of(URL.as_bytes()), state }
         }
 
-        fn fetch(&self, bytes: &str) -> Note {
+        fn fetch(&self, bytes: &str) -> FeedNote {
             let mut coming = self.feeds.come(self.key).unwrap();
             coming.write_all(bytes.as_bytes()).unwrap();
-            let note = Note { url: URL.to_owned(), etag: Some("\"1\"".to_owned()), ..Note::default() };
+            let note =
+                FeedNote { url: URL.to_owned(), etag: Some("\"1\"".to_owned()), ..FeedNote::default() };
             self.feeds.keep(self.key, &coming, note).unwrap()
         }
 
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_fetched_is_there_and_for_nobody_else() {
+    fn fetched_feed_is_stored_privately() {
         let place = Place::new();
         let note = place.fetch("192.0.2.1\n");
         assert_eq!(fs::read_to_string(place.feeds.file(place.key)).unwrap(), "192.0.2.1\n");
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_of_the_bytes_that_it_was_written_with() {
+    fn note_belongs_to_its_bytes() {
         let place = Place::new();
         place.fetch("192.0.2.1\n");
         fs::write(place.feeds.file(place.key), "").unwrap();
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_come_whole_leaves_what_was_there() {
+    fn incomplete_fetch_keeps_the_earlier_file() {
         let place = Place::new();
         let note = place.fetch("192.0.2.1\n");
         let mut coming = place.feeds.come(place.key).unwrap();
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wants_any_more_goes() {
+    fn unused_feeds_are_removed() {
         let place = Place::new();
         place.fetch("192.0.2.1\n");
         for left in ["0000000000000001", "0000000000000001.json", "x", "0000000000000001.new"] {
@@ -372,22 +373,22 @@ mod tests {
     }
 
     #[test]
-    fn that_nothing_came_is_known_too_and_is_of_no_bytes() {
+    fn failed_fetch_is_noted_without_bytes() {
         let place = Place::new();
-        assert_eq!(place.feeds.known(place.key, URL), Note::default());
-        let failed = Some(Failure { since: 5, times: 1, told: "it is not there".into() });
-        let waits = Note { url: URL.to_owned(), not_before: Some(7), failed, ..Note::default() };
+        assert_eq!(place.feeds.known(place.key, URL), FeedNote::default());
+        let failed = Some(StoredFailure { since: 5, times: 1, told: "it is not there".into() });
+        let waits = FeedNote { url: URL.to_owned(), not_before: Some(7), failed, ..FeedNote::default() };
         place.feeds.write(place.key, &waits).unwrap();
         assert_eq!(place.feeds.note(place.key, URL), None);
         assert_eq!(place.feeds.known(place.key, URL), waits);
-        assert_eq!(place.feeds.known(place.key, "https://b.example/list"), Note::default());
+        assert_eq!(place.feeds.known(place.key, "https://b.example/list"), FeedNote::default());
     }
 
     #[test]
-    fn what_comes_at_the_same_time_has_one_room() {
+    fn concurrent_fetches_share_the_limit() {
         let place = Place::new();
         let [mut first, mut second] =
-            [place.key, Key::of(b"other")].map(|key| place.feeds.come(key).unwrap());
+            [place.key, FeedKey::of(b"other")].map(|key| place.feeds.come(key).unwrap());
         // The file is sparse and takes no disk space.
         first.file.set_len(MOST_BYTES - LOOKS_EVERY).unwrap();
         let piece = vec![0; 1 << 20];
@@ -400,12 +401,12 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_as_much_as_is_not_taken() {
+    fn room_is_the_limit_minus_used() {
         let place = Place::new();
         assert_eq!(place.feeds.room(place.key), MOST_BYTES);
         place.fetch("192.0.2.1\n");
         let note = fs::metadata(place.feeds.note_of(place.key)).unwrap().len();
         assert_eq!(place.feeds.room(place.key), MOST_BYTES - note, "what comes takes the place of what was");
-        assert_eq!(place.feeds.room(Key::of(b"other")), MOST_BYTES - note - 10);
+        assert_eq!(place.feeds.room(FeedKey::of(b"other")), MOST_BYTES - note - 10);
     }
 }

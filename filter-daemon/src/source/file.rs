@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_file_is_refused_without_waiting() {
+    fn other_file_kinds_are_refused_without_waiting() {
         let folder = tempfile::tempdir().unwrap();
         let fifo = folder.path().join("fifo");
         nix::unistd::mkfifo(&fifo, Mode::S_IRWXU).unwrap();
@@ -169,25 +169,25 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_told_by_its_path() {
+    fn missing_file_is_reported_with_path() {
         assert_eq!(told(Path::new("/nowhere/drop.txt")), "/nowhere/drop.txt: there is no such file");
     }
 
     #[test]
-    fn a_file_that_may_not_be_read_is_told_with_the_remedy() {
+    fn unreadable_file_is_reported_with_remedy() {
         let error = FileError::new(Path::new("drop.txt"), io::ErrorKind::PermissionDenied.into());
         assert_eq!(error.to_string(), "drop.txt: permission denied");
         assert!(error.remedy().is_some_and(|remedy| remedy.starts_with("let user ")));
     }
 
     #[test]
-    fn what_is_in_a_path_does_nothing_to_a_terminal() {
+    fn paths_are_printed_safely() {
         let told = told(Path::new("/no\x1b[2J\n\u{202e}where"));
         assert_eq!(told, "/no\\u{1b}[2J\\n\\u{202e}where: there is no such file");
     }
 
     #[test]
-    fn a_path_that_no_system_call_takes_is_an_error_too() {
+    fn path_with_zero_byte_is_an_error() {
         assert!(told(Path::new("a\0b")).contains("cannot be read"));
     }
 }

@@ -7,9 +7,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::file::{self, FileError};
-use super::growing::{Growing, Unfinished};
+use super::growing::{GrowingFile, UnfinishedLines};
 use super::parts;
-use super::patience::Progress;
+use super::patience::ReadProgress;
 use crate::text::printable;
 
 /// The most files in a folder that is a list.
@@ -78,7 +78,11 @@ impl Folder {
     ///
     /// # Errors
     /// If one of them cannot be opened: then none is read.
-    pub fn open(self, unfinished: Unfinished, progress: Progress) -> Result<(Files, u64), FileError> {
+    pub fn open(
+        self,
+        unfinished: UnfinishedLines,
+        progress: ReadProgress,
+    ) -> Result<(FolderFiles, u64), FileError> {
         let mut length: u64 = 0;
         for path in &self.files {
             let file = file::open(path).map_err(missing_within)?;
@@ -86,7 +90,7 @@ impl Folder {
             length = length.saturating_add(metadata.len());
         }
         let (left, between) = (self.files.into(), VecDeque::new());
-        Ok((Files { left, current: None, between, is_ended: true, unfinished, progress }, length))
+        Ok((FolderFiles { left, current: None, between, is_ended: true, unfinished, progress }, length))
     }
 
     /// The metadata of each file, for comparisons without reading.
@@ -117,18 +121,18 @@ fn told(names: &[String]) -> Vec<String> {
 }
 
 /// The contents of all files, one after the other.
-pub struct Files {
+pub struct FolderFiles {
     left: VecDeque<PathBuf>,
-    current: Option<Growing>,
+    current: Option<GrowingFile>,
     /// Bytes between two files that were not returned yet.
     between: VecDeque<u8>,
     /// True if the returned bytes end with a newline.
     is_ended: bool,
-    unfinished: Unfinished,
-    progress: Progress,
+    unfinished: UnfinishedLines,
+    progress: ReadProgress,
 }
 
-impl Read for Files {
+impl Read for FolderFiles {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             if !self.between.is_empty() {
@@ -144,7 +148,8 @@ impl Read for Files {
             }
             let Some(path) = self.left.pop_front() else { return Ok(0) };
             let file = file::open(&path).map_err(io::Error::other)?;
-            self.current = Some(Growing::new(&path, file, self.unfinished.clone(), self.progress.clone())?);
+            self.current =
+                Some(GrowingFile::new(&path, file, self.unfinished.clone(), self.progress.clone())?);
             let name = path.file_name().map(|name| printable::line(&name.to_string_lossy()).into_owned());
             self.between.extend((!self.is_ended).then_some(b'\n'));
             self.between.extend(parts::before(&name.unwrap_or_default()));

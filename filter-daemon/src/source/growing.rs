@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use memchr::{memchr_iter, memrchr};
 
-use super::patience::Progress;
-use super::rejected::{Reason, Rejected};
+use super::patience::ReadProgress;
+use super::rejected::{RejectReason, RejectedLine};
 use crate::clock;
 use crate::text::lines::LONGEST;
 
@@ -28,16 +28,16 @@ const BUFFER: usize = 128 * 1024;
 
 /// Lines that were left out because they were still being written.
 #[derive(Clone, Debug, Default)]
-pub struct Unfinished(Arc<Mutex<Vec<Rejected>>>);
+pub struct UnfinishedLines(Arc<Mutex<Vec<RejectedLine>>>);
 
-impl Unfinished {
-    fn note(&self, line: Rejected) {
+impl UnfinishedLines {
+    fn note(&self, line: RejectedLine) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 
     /// Takes all of these lines out.
     #[must_use]
-    pub fn take(&self) -> Vec<Rejected> {
+    pub fn take(&self) -> Vec<RejectedLine> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -46,11 +46,11 @@ impl Unfinished {
 type Wait = Box<dyn FnMut(Duration) + Send>;
 
 /// Reads a file to its end. The last line is returned only if it is complete or the file is at rest.
-pub struct Growing {
+pub struct GrowingFile {
     path: Arc<Path>,
     file: File,
     /// The size and time of the file when it was opened.
-    before: State,
+    before: FileState,
     buffer: Box<[u8]>,
     /// Bytes that were read but not returned. Those up to `whole` may be returned.
     start: usize,
@@ -60,28 +60,33 @@ pub struct Growing {
     read: u64,
     lines: u64,
     is_at_end: bool,
-    unfinished: Unfinished,
+    unfinished: UnfinishedLines,
     wait: Wait,
 }
 
 /// The properties of a file that change when it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
+struct FileState {
     size: u64,
     written: (i64, i64),
 }
 
-impl Growing {
+impl GrowingFile {
     /// Reads this file, which is called `path`. `progress` is updated during the wait.
     ///
     /// # Errors
     /// If the file's metadata cannot be read.
-    pub fn new(path: &Path, file: File, unfinished: Unfinished, progress: Progress) -> io::Result<Self> {
+    pub fn new(
+        path: &Path,
+        file: File,
+        unfinished: UnfinishedLines,
+        progress: ReadProgress,
+    ) -> io::Result<Self> {
         Self::waiting(path, file, unfinished, Box::new(move |time| sleep(time, &progress)))
     }
 
-    fn waiting(path: &Path, file: File, unfinished: Unfinished, wait: Wait) -> io::Result<Self> {
-        let before = State::of(&file.metadata()?);
+    fn waiting(path: &Path, file: File, unfinished: UnfinishedLines, wait: Wait) -> io::Result<Self> {
+        let before = FileState::of(&file.metadata()?);
         let buffer = vec![0; BUFFER].into();
         let path = path.into();
         let (start, whole, end) = (0, 0, 0);
@@ -124,31 +129,36 @@ impl Growing {
 
     fn finish(&mut self) -> io::Result<()> {
         self.is_at_end = true;
-        if self.end > 0 && self.is_at_rest()? {
+        if self.end > 0 && self.wait_for_rest()? {
             self.whole = self.end;
         } else if self.end > 0 {
             let line = &self.buffer[..self.end];
-            self.unfinished.note(Rejected::new(&self.path, self.lines + 1, line, Reason::Unfinished));
+            self.unfinished.note(RejectedLine::new(
+                &self.path,
+                self.lines + 1,
+                line,
+                RejectReason::Unfinished,
+            ));
             self.end = 0;
         }
         // Some files report size zero although they have content.
-        if self.before.size > 0 && State::of(&self.file.metadata()?).size < self.read {
+        if self.before.size > 0 && FileState::of(&self.file.metadata()?).size < self.read {
             return Err(io::Error::other("it became shorter while it was read: it is being rewritten"));
         }
         Ok(())
     }
 
     /// True if the file was not written since it was opened, nor for a while before.
-    fn is_at_rest(&mut self) -> io::Result<bool> {
+    fn wait_for_rest(&mut self) -> io::Result<bool> {
         let time = REST.saturating_sub(self.before.age());
         if !time.is_zero() {
             (self.wait)(time);
         }
-        Ok(State::of(&self.file.metadata()?) == self.before)
+        Ok(FileState::of(&self.file.metadata()?) == self.before)
     }
 }
 
-impl Read for Growing {
+impl Read for GrowingFile {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.start == self.whole && !self.is_at_end {
             self.refill()?;
@@ -159,7 +169,7 @@ impl Read for Growing {
     }
 }
 
-impl State {
+impl FileState {
     fn of(file: &Metadata) -> Self {
         Self { size: file.size(), written: (file.mtime(), file.mtime_nsec()) }
     }
@@ -172,7 +182,7 @@ impl State {
     }
 }
 
-fn sleep(time: Duration, progress: &Progress) {
+fn sleep(time: Duration, progress: &ReadProgress) {
     let end = clock::instant() + time;
     loop {
         progress.tell();
@@ -212,7 +222,7 @@ mod tests {
 
         /// Reads the file. `meanwhile` is called while the reader waits.
         fn read(&self, meanwhile: impl Fn(&Path) + Send + 'static) -> (io::Result<Vec<u8>>, Vec<String>) {
-            let (unfinished, waited) = (Unfinished::default(), self.waited.clone());
+            let (unfinished, waited) = (UnfinishedLines::default(), self.waited.clone());
             let path = self.file.path().to_owned();
             let wait = move |time| {
                 *waited.lock().unwrap() += time;
@@ -220,7 +230,7 @@ mod tests {
             };
             let file = self.file.reopen().unwrap();
             let path = Path::new("drop.txt");
-            let mut growing = Growing::waiting(path, file, unfinished.clone(), Box::new(wait)).unwrap();
+            let mut growing = GrowingFile::waiting(path, file, unfinished.clone(), Box::new(wait)).unwrap();
             let mut bytes = Vec::new();
             let read = growing.read_to_end(&mut bytes).map(|_| bytes);
             (read, unfinished.take().iter().map(ToString::to_string).collect())
@@ -232,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_somebody_goes_on_writing_is_not_taken_and_told() {
+    fn unfinished_line_is_left_out_and_reported() {
         let written = Written::ago(b"192.0.2.1\n10.0.0.1", Duration::ZERO);
         let (read, told) = written.read(|path| append(path, "23\n"));
         assert_eq!(read.unwrap(), b"192.0.2.1\n");
@@ -242,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_at_rest_is_taken_whole_and_waited_for_only_if_it_was_written_just_now() {
+    fn resting_file_is_read_completely() {
         for (age, waits) in [(Duration::ZERO, true), (Duration::from_secs(5), false)] {
             let written = Written::ago(b"192.0.2.1\n10.0.0.1", age);
             let (read, told) = written.read(|_| {});
@@ -260,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_anew_while_it_is_read_is_not_believed() {
+    fn file_rewritten_during_reading_is_refused() {
         let written = Written::ago(b"192.0.2.1\n10.0.0.1", Duration::ZERO);
         let (read, _) = written.read(|path| std::fs::write(path, "10.").unwrap());
         assert!(read.unwrap_err().to_string().contains("became shorter"));
     }
 
     #[test]
-    fn files_of_any_size_and_lines_of_any_length_come_out_as_they_are() {
+    fn bytes_are_unchanged_for_any_size() {
         let lines = [0, 1, LONGEST - 1, LONGEST, LONGEST + 1, BUFFER - 1, BUFFER, BUFFER + 1, 3 * BUFFER];
         for length in lines {
             for end in ["", "\n", "\n1"] {

@@ -7,33 +7,33 @@ use std::path::Path;
 
 use super::file::{self, FileError};
 use super::folder::Folder;
-use super::growing::{Growing, Unfinished};
-use super::patience::Progress;
+use super::growing::{GrowingFile, UnfinishedLines};
+use super::patience::ReadProgress;
 
 /// An open file, or the files of a folder, to be read as a list.
-pub struct Input<'a> {
+pub struct ListInput<'a> {
     file: Box<dyn Read + Send>,
     left_out: Vec<String>,
-    unfinished: Unfinished,
+    unfinished: UnfinishedLines,
     left: u64,
     copy: Option<&'a mut (dyn Write + Send)>,
-    progress: Progress,
+    progress: ReadProgress,
 }
 
-impl<'a> Input<'a> {
+impl<'a> ListInput<'a> {
     /// Opens a plain file or all files of a folder, which may have at most `most` bytes together. Other
     /// programs may be writing to them. `progress` is updated whenever bytes are read, and when no more are
     /// needed.
     ///
     /// # Errors
     /// If a file cannot be opened, or all files together are larger.
-    pub fn open(path: &Path, most: u64, progress: Progress) -> Result<Self, FileError> {
-        let unfinished = Unfinished::default();
+    pub fn open(path: &Path, most: u64, progress: ReadProgress) -> Result<Self, FileError> {
+        let unfinished = UnfinishedLines::default();
         let (file, length, left_out): Opened = if path.is_dir() {
             folder(path, unfinished.clone(), progress.clone())?
         } else {
             let (file, length) = plain(path)?;
-            let growing = Growing::new(path, file, unfinished.clone(), progress.clone());
+            let growing = GrowingFile::new(path, file, unfinished.clone(), progress.clone());
             (Box::new(growing.map_err(|error| FileError::new(path, error))?), length, Vec::new())
         };
         Self { file, left_out, unfinished, left: most, copy: None, progress }.of(path, length)
@@ -43,9 +43,9 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     /// If it cannot be opened or is larger.
-    pub fn open_whole(path: &Path, most: u64, progress: Progress) -> Result<Self, FileError> {
+    pub fn open_whole(path: &Path, most: u64, progress: ReadProgress) -> Result<Self, FileError> {
         let (file, length) = plain(path)?;
-        let (file, unfinished) = (Box::new(file), Unfinished::default());
+        let (file, unfinished) = (Box::new(file), UnfinishedLines::default());
         Self { file, left_out: Vec::new(), unfinished, left: most, copy: None, progress }.of(path, length)
     }
 
@@ -58,7 +58,7 @@ impl<'a> Input<'a> {
 
     /// The lines that are left out because they are being written. Known after everything is read.
     #[must_use]
-    pub fn unfinished(&self) -> Unfinished {
+    pub fn unfinished(&self) -> UnfinishedLines {
         self.unfinished.clone()
     }
 
@@ -85,14 +85,14 @@ fn plain(path: &Path) -> Result<(File, u64), FileError> {
     Ok((file, length))
 }
 
-fn folder(path: &Path, unfinished: Unfinished, progress: Progress) -> Result<Opened, FileError> {
+fn folder(path: &Path, unfinished: UnfinishedLines, progress: ReadProgress) -> Result<Opened, FileError> {
     let folder = Folder::list(path)?;
     let left_out = folder.left_out().to_vec();
     let (files, length) = folder.open(unfinished, progress)?;
     Ok((Box::new(files), length, left_out))
 }
 
-impl Read for Input<'_> {
+impl Read for ListInput<'_> {
     /// The limit is checked here again, because a file may grow while it is read, and some report no length.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
@@ -106,7 +106,7 @@ impl Read for Input<'_> {
 }
 
 /// The remaining work, such as sorting, does not read the file.
-impl Drop for Input<'_> {
+impl Drop for ListInput<'_> {
     fn drop(&mut self) {
         self.progress.end();
     }

@@ -50,18 +50,18 @@ impl Default for Limits {
 
 /// The result of looking for a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum SourceFinding {
     /// There is no such file.
     Missing,
     /// The file cannot be read.
     Unreadable,
     /// The file was read as lines.
-    Lines(LinesSeen),
+    Lines(LineCounts),
 }
 
 /// The counts of a list's lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinesSeen {
+pub struct LineCounts {
     /// The lines that are neither blank nor comments.
     pub lines: u64,
     /// Those lines that are not targets.
@@ -93,7 +93,7 @@ pub struct SizeBefore {
 
 /// The decision about a new version of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ListVerdict {
     /// The new version takes effect.
     Accept,
     /// The earlier version stays in force.
@@ -174,16 +174,16 @@ impl Limits {
     /// Decides about a new version of a list. `before` is the size of the version in force, if there is one.
     /// `is_meant` says that the operator confirmed the change.
     #[must_use]
-    pub fn judge(&self, seen: Seen, before: Option<SizeBefore>, is_meant: bool) -> Verdict {
-        let Some(doubt) = self.doubt(seen, before) else { return Verdict::Accept };
-        let has_targets = matches!(seen, Seen::Lines(LinesSeen { targets: 1.., .. }));
+    pub fn judge(&self, seen: SourceFinding, before: Option<SizeBefore>, is_meant: bool) -> ListVerdict {
+        let Some(doubt) = self.doubt(seen, before) else { return ListVerdict::Accept };
+        let has_targets = matches!(seen, SourceFinding::Lines(LineCounts { targets: 1.., .. }));
         if is_meant && doubt.may_be_meant() {
-            Verdict::Accept
+            ListVerdict::Accept
         } else if before.is_none_or(|before| before.entries == 0) && has_targets && self.may_take_part(doubt)
         {
-            Verdict::TakePart(doubt)
+            ListVerdict::TakePart(doubt)
         } else {
-            Verdict::HoldBack(doubt)
+            ListVerdict::HoldBack(doubt)
         }
     }
 
@@ -205,18 +205,18 @@ impl Limits {
         }
     }
 
-    fn doubt(&self, seen: Seen, loaded: Option<SizeBefore>) -> Option<Doubt> {
+    fn doubt(&self, seen: SourceFinding, loaded: Option<SizeBefore>) -> Option<Doubt> {
         let seen = match seen {
-            Seen::Missing => return Some(Doubt::Missing),
-            Seen::Unreadable => return Some(Doubt::Unreadable),
-            Seen::Lines(LinesSeen { is_cut: true, .. }) => {
+            SourceFinding::Missing => return Some(Doubt::Missing),
+            SourceFinding::Unreadable => return Some(Doubt::Unreadable),
+            SourceFinding::Lines(LineCounts { is_cut: true, .. }) => {
                 return Some(Doubt::TooMany { most: self.max_entries });
             }
-            Seen::Lines(LinesSeen { page: Some(page), .. }) => return Some(Doubt::NoList(page)),
-            Seen::Lines(LinesSeen { lack: Some(lack), .. }) => return Some(Doubt::Lacks(lack)),
-            Seen::Lines(lines) => lines,
+            SourceFinding::Lines(LineCounts { page: Some(page), .. }) => return Some(Doubt::NoList(page)),
+            SourceFinding::Lines(LineCounts { lack: Some(lack), .. }) => return Some(Doubt::Lacks(lack)),
+            SourceFinding::Lines(lines) => lines,
         };
-        let LinesSeen { lines, rejected, unfit, targets: now, has_open_end, .. } = seen;
+        let LineCounts { lines, rejected, unfit, targets: now, has_open_end, .. } = seen;
         let may_shrink = self.max_shrink >= 100;
         let SizeBefore { entries: before, largest, has_open_end: had_open_end } = loaded.unwrap_or_default();
         let largest = largest.max(before);
@@ -307,31 +307,41 @@ impl fmt::Display for Doubt {
 mod tests {
     use super::*;
 
-    fn lines(targets: u64, rejected: u64) -> Seen {
-        Seen::Lines(LinesSeen { lines: targets + rejected, rejected, targets, ..LinesSeen::default() })
+    fn lines(targets: u64, rejected: u64) -> SourceFinding {
+        SourceFinding::Lines(LineCounts {
+            lines: targets + rejected,
+            rejected,
+            targets,
+            ..LineCounts::default()
+        })
     }
 
-    fn cut(targets: u64) -> Seen {
-        Seen::Lines(LinesSeen { lines: targets, targets, is_cut: true, ..LinesSeen::default() })
+    fn cut(targets: u64) -> SourceFinding {
+        SourceFinding::Lines(LineCounts { lines: targets, targets, is_cut: true, ..LineCounts::default() })
     }
 
-    fn open_ended(targets: u64) -> Seen {
-        Seen::Lines(LinesSeen { lines: targets, targets, has_open_end: true, ..LinesSeen::default() })
+    fn open_ended(targets: u64) -> SourceFinding {
+        SourceFinding::Lines(LineCounts {
+            lines: targets,
+            targets,
+            has_open_end: true,
+            ..LineCounts::default()
+        })
     }
 
-    fn page(page: ErrorPage) -> Seen {
-        Seen::Lines(LinesSeen { lines: 1, targets: 1, page: Some(page), ..LinesSeen::default() })
+    fn page(page: ErrorPage) -> SourceFinding {
+        SourceFinding::Lines(LineCounts { lines: 1, targets: 1, page: Some(page), ..LineCounts::default() })
     }
 
     fn before(entries: u64) -> Option<SizeBefore> {
         Some(SizeBefore { entries, ..SizeBefore::default() })
     }
 
-    fn told(verdict: Verdict) -> String {
+    fn told(verdict: ListVerdict) -> String {
         match verdict {
-            Verdict::Accept => "accept".to_owned(),
-            Verdict::HoldBack(doubt) => format!("hold back: {doubt}"),
-            Verdict::TakePart(doubt) => format!("take part: {doubt}"),
+            ListVerdict::Accept => "accept".to_owned(),
+            ListVerdict::HoldBack(doubt) => format!("hold back: {doubt}"),
+            ListVerdict::TakePart(doubt) => format!("take part: {doubt}"),
         }
     }
 
@@ -371,9 +381,9 @@ mod tests {
                 None,
                 "hold back: has one line, which was not understood",
             ),
-            ("it is gone", Seen::Missing, before(4), "hold back: is missing"),
-            ("it never was", Seen::Missing, None, "hold back: is missing"),
-            ("permissions", Seen::Unreadable, before(4), "hold back: cannot be read"),
+            ("it is gone", SourceFinding::Missing, before(4), "hold back: is missing"),
+            ("it never was", SourceFinding::Missing, None, "hold back: is missing"),
+            ("permissions", SourceFinding::Unreadable, before(4), "hold back: cannot be read"),
             ("too many", cut(9), before(4), "hold back: has more than 5000000 targets"),
             ("too many the first time", cut(9), None, "take part: has more than 5000000 targets"),
         ];
@@ -389,45 +399,49 @@ mod tests {
                 let object = limits.judge(page(ErrorPage::Object), size, false);
                 let expected = "hold back: is not a list: it is one JSON object that reports an error";
                 assert_eq!(told(object), expected, "{size:?}");
-                assert_ne!(limits.judge(page(ErrorPage::Markup), size, true), Verdict::Accept, "{size:?}");
+                assert_ne!(
+                    limits.judge(page(ErrorPage::Markup), size, true),
+                    ListVerdict::Accept,
+                    "{size:?}"
+                );
             }
-            assert_eq!(limits.judge(page(ErrorPage::Object), None, true), Verdict::Accept);
+            assert_eq!(limits.judge(page(ErrorPage::Object), None, true), ListVerdict::Accept);
         }
     }
 
     #[test]
-    fn half_of_a_page_is_no_beginning_of_a_feed() {
+    fn rejected_page_is_no_partial_feed() {
         let feed = Limits { is_fetched: true, ..Limits::default() };
         let rejected = Doubt::Rejected { lines: 3, rejected: 1 };
-        assert_eq!(feed.judge(lines(2, 1), None, false), Verdict::HoldBack(rejected));
-        assert_eq!(Limits::default().judge(lines(2, 1), None, false), Verdict::TakePart(rejected));
+        assert_eq!(feed.judge(lines(2, 1), None, false), ListVerdict::HoldBack(rejected));
+        assert_eq!(Limits::default().judge(lines(2, 1), None, false), ListVerdict::TakePart(rejected));
     }
 
     #[test]
     fn halving_again_and_again_is_noticed() {
         let was = |entries, largest| Some(SizeBefore { entries, largest, has_open_end: None });
         let limits = Limits::default();
-        assert_eq!(limits.judge(lines(2001, 0), was(4000, 0), false), Verdict::Accept);
-        assert_eq!(limits.judge(lines(2000, 0), was(2001, 4000), false), Verdict::Accept);
+        assert_eq!(limits.judge(lines(2001, 0), was(4000, 0), false), ListVerdict::Accept);
+        assert_eq!(limits.judge(lines(2000, 0), was(2001, 4000), false), ListVerdict::Accept);
         assert_eq!(
             told(limits.judge(lines(1001, 0), was(2001, 4000), false)),
             "hold back: has 1001 targets, but had 2001 before and 4000 within the last 7 days"
         );
-        assert_eq!(limits.judge(lines(1001, 0), was(2001, 4000), true), Verdict::Accept);
-        assert_eq!(limits.judge(lines(40, 0), was(60, 99), false), Verdict::Accept, "it is short");
-        assert_ne!(limits.judge(lines(40, 0), was(60, 100), false), Verdict::Accept, "it was not");
+        assert_eq!(limits.judge(lines(1001, 0), was(2001, 4000), true), ListVerdict::Accept);
+        assert_eq!(limits.judge(lines(40, 0), was(60, 99), false), ListVerdict::Accept, "it is short");
+        assert_ne!(limits.judge(lines(40, 0), was(60, 100), false), ListVerdict::Accept, "it was not");
     }
 
     #[test]
-    fn a_cut_line_and_fewer_targets_are_held_back() {
+    fn cut_line_with_fewer_targets_is_refused() {
         let was = |entries, has_open_end| Some(SizeBefore { entries, largest: 0, has_open_end });
         let (file, feed) = (Limits::default(), Limits { is_fetched: true, ..Limits::default() });
         assert_eq!(
             told(feed.judge(open_ended(3752), was(7389, Some(false)), false)),
             "hold back: ends in the middle of a line: it has 3752 targets, but had 7389 before"
         );
-        assert_ne!(file.judge(open_ended(99), was(100, Some(false)), false), Verdict::Accept);
-        assert_ne!(feed.judge(open_ended(1), was(2, Some(false)), false), Verdict::Accept);
+        assert_ne!(file.judge(open_ended(99), was(100, Some(false)), false), ListVerdict::Accept);
+        assert_ne!(feed.judge(open_ended(1), was(2, Some(false)), false), ListVerdict::Accept);
         for (what, limits, seen, before) in [
             ("it is edited by hand", file, open_ended(98), was(99, Some(false))),
             ("it never ends with a line", feed, open_ended(99), was(100, Some(true))),
@@ -436,36 +450,39 @@ mod tests {
             ("it ends with a line", feed, lines(99, 0), was(100, Some(false))),
             ("it is new", feed, open_ended(99), None),
         ] {
-            assert_eq!(limits.judge(seen, before, false), Verdict::Accept, "{what}");
+            assert_eq!(limits.judge(seen, before, false), ListVerdict::Accept, "{what}");
         }
-        assert_eq!(feed.judge(open_ended(99), was(100, Some(false)), true), Verdict::Accept);
+        assert_eq!(feed.judge(open_ended(99), was(100, Some(false)), true), ListVerdict::Accept);
     }
 
     #[test]
-    fn what_is_meant_is_taken_unless_there_is_nothing_to_mean() {
-        for seen in [lines(0, 0), lines(1, 0), lines(1, 9), lines(0, 9), Seen::Missing] {
-            assert_eq!(Limits::default().judge(seen, before(1000), true), Verdict::Accept, "{seen:?}");
+    fn confirmed_change_is_accepted_if_possible() {
+        for seen in [lines(0, 0), lines(1, 0), lines(1, 9), lines(0, 9), SourceFinding::Missing] {
+            assert_eq!(Limits::default().judge(seen, before(1000), true), ListVerdict::Accept, "{seen:?}");
         }
-        for seen in [Seen::Unreadable, cut(9)] {
-            assert_ne!(Limits::default().judge(seen, before(1000), true), Verdict::Accept, "{seen:?}");
+        for seen in [SourceFinding::Unreadable, cut(9)] {
+            assert_ne!(Limits::default().judge(seen, before(1000), true), ListVerdict::Accept, "{seen:?}");
         }
     }
 
     #[test]
-    fn a_list_that_may_shrink_by_everything_may_become_empty_but_not_go_missing() {
+    fn full_shrink_allows_empty_but_not_missing() {
         let limits = Limits { max_shrink: 100, ..Limits::default() };
-        assert_eq!(limits.judge(lines(0, 0), before(1000), false), Verdict::Accept);
-        assert_eq!(limits.judge(Seen::Missing, before(1000), false), Verdict::HoldBack(Doubt::Missing));
-        assert_ne!(limits.judge(lines(0, 9), before(1000), false), Verdict::Accept);
+        assert_eq!(limits.judge(lines(0, 0), before(1000), false), ListVerdict::Accept);
+        assert_eq!(
+            limits.judge(SourceFinding::Missing, before(1000), false),
+            ListVerdict::HoldBack(Doubt::Missing)
+        );
+        assert_ne!(limits.judge(lines(0, 9), before(1000), false), ListVerdict::Accept);
     }
 
     #[test]
-    fn what_may_not_begin_empty_is_held_back_until_it_was_loaded_once() {
+    fn empty_first_load_of_feed_is_refused() {
         let feed = Limits { may_begin_empty: false, ..Limits::default() };
         assert_eq!(told(feed.judge(lines(0, 0), None, false)), "hold back: is empty, and never had an entry");
-        assert_eq!(feed.judge(lines(0, 0), None, true), Verdict::Accept, "the operator knows");
-        assert_eq!(feed.judge(lines(0, 0), before(0), false), Verdict::Accept, "it was accepted before");
-        assert_eq!(feed.judge(lines(1, 0), None, false), Verdict::Accept);
+        assert_eq!(feed.judge(lines(0, 0), None, true), ListVerdict::Accept, "the operator knows");
+        assert_eq!(feed.judge(lines(0, 0), before(0), false), ListVerdict::Accept, "it was accepted before");
+        assert_eq!(feed.judge(lines(1, 0), None, false), ListVerdict::Accept);
         let more = Limits { min_entries: 3, ..feed };
         assert_eq!(
             told(more.judge(lines(0, 0), None, false)),
@@ -477,8 +494,8 @@ mod tests {
     fn no_count_is_too_large_to_be_judged() {
         let limits = Limits { max_entries: u64::MAX, ..Limits::default() };
         let (lines, rejected, targets) = (u64::MAX, u64::MAX, u64::MAX);
-        let most = Seen::Lines(LinesSeen { lines, rejected, targets, ..LinesSeen::default() });
-        assert_eq!(limits.judge(most, before(u64::MAX), false), Verdict::Accept);
+        let most = SourceFinding::Lines(LineCounts { lines, rejected, targets, ..LineCounts::default() });
+        assert_eq!(limits.judge(most, before(u64::MAX), false), ListVerdict::Accept);
         assert_eq!(limits.most_bytes(), u64::MAX);
     }
 }

@@ -7,18 +7,18 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use self::gathering::Gathering;
+use self::gathering::ListBuilder;
 pub use self::gathering::is_open_end;
 use super::ahead::ahead;
 use super::file::FileError;
-use super::format::{self, ErrorPage, Format, How, Lack, Rows, allowing, head, nft};
-use super::input::Input;
-use super::limits::{Doubt, Limits, LinesSeen, Seen};
+use super::format::{self, ErrorPage, Format, Lack, ReadOptions, RowReader, allowing, head, nft};
+use super::input::ListInput;
+use super::limits::{Doubt, Limits, LineCounts, SourceFinding};
 use super::line;
 use super::own_addresses::own_addresses;
-use super::parts::{self, Parts};
-use super::patience::Progress;
-use super::rejected::{Reason, Rejected};
+use super::parts::{self, FolderParts};
+use super::patience::ReadProgress;
+use super::rejected::{RejectReason, RejectedLine};
 use super::remarks::Remarks;
 use super::{Targets, net64, quad};
 use crate::text::lines::Lines;
@@ -31,7 +31,7 @@ pub struct ListFile {
     /// The number of lines that are neither blank nor comments.
     pub lines: u64,
     /// The first hundred lines that were rejected.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RejectedLine>,
     /// The number of rejected lines.
     pub rejected_count: u64,
     /// The number of rejected lines that are understood but not supported, or incomplete. They are no sign of
@@ -61,7 +61,7 @@ pub struct ListFile {
 
 impl ListFile {
     /// Counts another rejected line.
-    fn reject(&mut self, line: Rejected) {
+    fn reject(&mut self, line: RejectedLine) {
         self.lines += 1;
         self.rejected_count += 1;
         self.unfit += u64::from(line.reason.is_unfit());
@@ -72,8 +72,8 @@ impl ListFile {
 
     /// The counts of this list, for the limits.
     #[must_use]
-    pub fn seen(&self) -> Seen {
-        Seen::Lines(LinesSeen {
+    pub fn seen(&self) -> SourceFinding {
+        SourceFinding::Lines(LineCounts {
             lines: self.lines,
             rejected: self.rejected_count,
             unfit: self.unfit,
@@ -108,15 +108,25 @@ impl ListFile {
 ///
 /// # Errors
 /// If a file cannot be read or is too large.
-pub fn read(path: &Path, limits: &Limits, how: &How, progress: Progress) -> Result<ListFile, FileError> {
-    read_opened(path, Input::open(path, limits.most_bytes(), progress)?, limits, how)
+pub fn read(
+    path: &Path,
+    limits: &Limits,
+    how: &ReadOptions,
+    progress: ReadProgress,
+) -> Result<ListFile, FileError> {
+    read_opened(path, ListInput::open(path, limits.most_bytes(), progress)?, limits, how)
 }
 
 /// Reads a list from an open input that is called `path`.
 ///
 /// # Errors
 /// If the input cannot be read.
-pub fn read_opened(path: &Path, input: Input, limits: &Limits, how: &How) -> Result<ListFile, FileError> {
+pub fn read_opened(
+    path: &Path,
+    input: ListInput,
+    limits: &Limits,
+    how: &ReadOptions,
+) -> Result<ListFile, FileError> {
     let (left_out, unfinished) = (input.left_out(), input.unfinished());
     let list = ahead(input, |input| parse(path, input, limits.max_entries, how))?;
     let mut list = ListFile { left_out, ..list };
@@ -129,18 +139,18 @@ pub fn read_opened(path: &Path, input: Input, limits: &Limits, how: &How) -> Res
 ///
 /// # Errors
 /// If the input cannot be read.
-pub fn parse(path: &Path, input: impl Read, most: u64, how: &How) -> Result<ListFile, FileError> {
-    let mut list = Reading { gathering: Gathering::new(path, most, how.special), how };
+pub fn parse(path: &Path, input: impl Read, most: u64, how: &ReadOptions) -> Result<ListFile, FileError> {
+    let mut list = ListReader { gathering: ListBuilder::new(path, most, how.special), how };
     list.read(path, input).map_err(|error| FileError::new(path, error))?;
     Ok(list.gathering.finish())
 }
 
-struct Reading<'a> {
-    gathering: Gathering,
-    how: &'a How,
+struct ListReader<'a> {
+    gathering: ListBuilder,
+    how: &'a ReadOptions,
 }
 
-impl Reading<'_> {
+impl ListReader<'_> {
     fn read(&mut self, path: &Path, input: impl Read) -> io::Result<()> {
         let mut input = LastByte { input, last: b'\n' };
         let head = head::read(&mut input)?;
@@ -150,11 +160,11 @@ impl Reading<'_> {
             self.gathering.note_end(input.last);
             return Ok(());
         }
-        let mut parts = Parts::new((&head[..]).chain(input));
+        let mut parts = FolderParts::new((&head[..]).chain(input));
         while let Some(name) = parts.begin_next()? {
             let head = head::read(&mut parts)?;
             self.one(path.join(name).into(), &head, (&head[..]).chain(&mut parts))?;
-            if self.gathering.is_full() {
+            if self.gathering.sort_if_full() {
                 break;
             }
         }
@@ -188,7 +198,7 @@ impl Reading<'_> {
             } else if let Some((content, said)) = line::read(&line) {
                 list.take(line.number, content, said);
             }
-            if list.is_full() {
+            if list.sort_if_full() {
                 break;
             }
         }
@@ -206,25 +216,27 @@ impl Reading<'_> {
     /// Reads an nftables document. Rules follow the sets that they use, so each set is kept separate until
     /// the end.
     fn document(&mut self, input: impl Read) -> io::Result<()> {
-        let (mut sets, mut accepted) = (Sets { sets: Vec::new(), held: 0 }, Vec::new());
+        let (mut sets, mut accepted) = (NftSets { sets: Vec::new(), held: 0 }, Vec::new());
         let list = &mut self.gathering;
         let lack = nft::read(input, |part| {
             match part {
                 // The keys of a map are not a list.
-                nft::Part::Element(element) if element.set.holds != nft::Holds::Mappings => {
+                nft::NftPart::Element(element) if element.set.holds != nft::NftContents::Mappings => {
                     return sets.take(element, list);
                 }
-                nft::Part::Rule(rule) if rule.verdict == Some(nft::Verdict::Accept) && !rule.is_negated => {
+                nft::NftPart::Rule(rule)
+                    if rule.verdict == Some(nft::NftVerdict::Accept) && !rule.is_negated =>
+                {
                     accepted.extend(rule.sets.iter().map(|set| (rule.table.clone(), set.clone())));
                 }
-                nft::Part::Element(_) | nft::Part::Set(_) | nft::Part::Rule(_) => {}
+                nft::NftPart::Element(_) | nft::NftPart::Set(_) | nft::NftPart::Rule(_) => {}
             }
             false
         })?;
         // The output of `nft -j list set` is one set without rules.
         let is_unruled = lack.is_some() && sets.sets.len() > 1;
         for (set, mut part) in sets.sets {
-            let reason = if is_unruled { Reason::Cut } else { Reason::Allows };
+            let reason = if is_unruled { RejectReason::Cut } else { RejectReason::Allows };
             let is_allow = accepted.contains(&set) || allowing::is_exported_set(set.1.as_bytes());
             if !self.how.allows && (is_unruled || is_allow) {
                 part.reject_all(set.1.as_bytes(), reason);
@@ -237,18 +249,18 @@ impl Reading<'_> {
 }
 
 /// The sets of an nftables document.
-struct Sets {
-    sets: Vec<((nft::Table, String), Gathering)>,
+struct NftSets {
+    sets: Vec<((nft::NftTable, String), ListBuilder)>,
     /// The number of targets, including repetitions.
     held: usize,
 }
 
-impl Sets {
+impl NftSets {
     /// Adds an element to its set. Returns true if the list is full.
-    fn take(&mut self, element: nft::Element<'_>, list: &mut Gathering) -> bool {
+    fn take(&mut self, element: nft::Element<'_>, list: &mut ListBuilder) -> bool {
         let nft::Element { line, shown, span, set, .. } = element;
         // Nearly always it belongs to the last set.
-        let is_it = |(of, _): &((nft::Table, String), Gathering)| of.1 == set.name && of.0 == set.table;
+        let is_it = |(of, _): &((nft::NftTable, String), ListBuilder)| of.1 == set.name && of.0 == set.table;
         let at = self.sets.iter().rposition(is_it).unwrap_or_else(|| {
             self.sets.push(((set.table.clone(), set.name.clone()), list.part()));
             self.sets.len() - 1
@@ -277,13 +289,13 @@ impl<R: Read> Read for LastByte<R> {
     }
 }
 
-fn rows(input: impl Read, rows: &mut impl Rows, list: &mut Gathering) -> io::Result<()> {
+fn rows(input: impl Read, rows: &mut impl RowReader, list: &mut ListBuilder) -> io::Result<()> {
     let mut lines = Lines::new(input);
     while let Some(line) = lines.read()? {
         if let Some((content, said)) = rows.read(&line) {
             list.take(line.number, content, said);
         }
-        if list.is_full() {
+        if list.sort_if_full() {
             return Ok(());
         }
     }

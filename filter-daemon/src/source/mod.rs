@@ -32,13 +32,13 @@ pub mod trouble;
 pub mod well_known;
 pub mod wide;
 
-pub use crate::blocklist::{Accepted, Targets};
+pub use crate::blocklist::{AcceptedSource, Targets};
 pub use chosen::{Chosen, Database};
 pub use copies::{Copies, Draft};
-pub use feeds::Feeds;
-pub use format::{Column, ErrorPage, Format, How};
+pub use feeds::FeedStore;
+pub use format::{Column, ErrorPage, Format, ReadOptions};
 pub use limits::Limits;
 pub use list::ListFile;
-pub use rejected::{Reason, Rejected};
+pub use rejected::{RejectReason, RejectedLine};
 pub use remarks::Remarks;
-pub use special::Special;
+pub use special::SpecialRanges;

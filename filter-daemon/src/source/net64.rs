@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_line_of_this_shape_is_taken() {
+    fn only_complete_lines_of_this_form_match() {
         assert_eq!(parse(b"2001:DB8:1:2::/64\r"), Some(0x2001_0db8_0001_0002));
         assert_eq!(parse(b"ffff::/64"), Some(0xffff_0000_0000_0000));
         for line in [
@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_taken_is_what_the_full_parser_reads(text in "([0-9a-fA-F]{0,5}:){0,6}:?[0-9a-f]{0,1}/6[4-5]") {
+        fn fast_parser_agrees_with_full_parser(text in "([0-9a-fA-F]{0,5}:){0,6}:?[0-9a-f]{0,1}/6[4-5]") {
             let read = parse(text.as_bytes());
             prop_assert!(read.is_none() || read == standard(&text), "{text}: {read:?}");
         }

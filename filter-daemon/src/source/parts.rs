@@ -25,7 +25,7 @@ pub fn begins(head: &[u8]) -> bool {
 }
 
 /// The files of a stream, one after the other. Each one is read to its end.
-pub struct Parts<R> {
+pub struct FolderParts<R> {
     input: R,
     buffer: Box<[u8]>,
     // Bytes that were read but not returned.
@@ -34,7 +34,7 @@ pub struct Parts<R> {
     is_at_line: bool,
 }
 
-impl<R: Read> Parts<R> {
+impl<R: Read> FolderParts<R> {
     /// Reads the files of this stream.
     pub fn new(input: R) -> Self {
         Self { input, buffer: vec![0; BUFFER].into(), start: 0, end: 0, is_at_line: true }
@@ -43,7 +43,7 @@ impl<R: Read> Parts<R> {
     /// Begins the next file, and returns its name if there is one. Skips the rest of the file before it.
     pub fn begin_next(&mut self) -> io::Result<Option<String>> {
         io::copy(self, &mut io::sink())?;
-        if !self.is_at_mark()? {
+        if !self.fill_to_mark()? {
             return Ok(None);
         }
         let mut name = Vec::new();
@@ -56,7 +56,7 @@ impl<R: Read> Parts<R> {
         Ok(Some(String::from_utf8_lossy(&name).into_owned()))
     }
 
-    fn is_at_mark(&mut self) -> io::Result<bool> {
+    fn fill_to_mark(&mut self) -> io::Result<bool> {
         while self.end - self.start < MARK.len() && self.refill()? {}
         Ok(self.is_at_line && begins(&self.buffer[self.start..self.end]))
     }
@@ -80,10 +80,10 @@ impl<R: Read> Parts<R> {
     }
 }
 
-impl<R: Read> Read for Parts<R> {
+impl<R: Read> Read for FolderParts<R> {
     /// Reads up to the next marker line.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.is_at_mark()? {
+        if self.fill_to_mark()? {
             return Ok(0);
         }
         let there = &self.buffer[self.start..self.end];
@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn parted(stream: &[u8], step: usize) -> Vec<(String, Vec<u8>)> {
-        let mut parts = Parts::new(Trickle(stream, step));
+        let mut parts = FolderParts::new(Trickle(stream, step));
         let mut all = Vec::new();
         while let Some(name) = parts.begin_next().unwrap() {
             let mut text = Vec::new();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn files_come_out_as_they_went_in_however_they_arrive() {
+    fn files_round_trip_in_any_chunks() {
         let files = [("a", "1\n2\n"), ("b", ""), ("c", "# filterd: the\n# filterd\n\nx\n"), ("d", "no end")];
         let stream: Vec<u8> =
             files.iter().flat_map(|(name, text)| [&before(name), text.as_bytes()].concat()).collect();
@@ -154,9 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_of_a_file_is_read_over() {
+    fn unread_rest_of_file_is_skipped() {
         let stream = [before("a"), b"1\n2\n".to_vec(), before("b"), b"3\n".to_vec()].concat();
-        let mut parts = Parts::new(&stream[..]);
+        let mut parts = FolderParts::new(&stream[..]);
         assert_eq!(parts.begin_next().unwrap().as_deref(), Some("a"));
         assert_eq!(parts.begin_next().unwrap().as_deref(), Some("b"));
         assert_eq!(parts.begin_next().unwrap(), None);
@@ -164,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost(lines in prop::collection::vec("(# filterd: the file [ab]{0,3}|[#a\n]{0,5})", 0..20), step in 1usize..40) {
+        fn every_byte_is_passed_on(lines in prop::collection::vec("(# filterd: the file [ab]{0,3}|[#a\n]{0,5})", 0..20), step in 1usize..40) {
             let stream = format!("{}{}", String::from_utf8(before("x")).unwrap(), lines.join("\n"));
             let again: Vec<u8> = parted(stream.as_bytes(), step).into_iter().flat_map(|(name, text)| [before(&name), text].concat()).collect();
             let stream = if again.len() > stream.len() { stream + "\n" } else { stream };

@@ -23,9 +23,9 @@ const END: u64 = u64::MAX;
 
 /// The progress of a reading thread.
 #[derive(Clone, Debug, Default)]
-pub struct Progress(Arc<AtomicU64>);
+pub struct ReadProgress(Arc<AtomicU64>);
 
-impl Progress {
+impl ReadProgress {
     /// Reports that bytes have arrived.
     pub fn tell(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
@@ -43,19 +43,19 @@ impl Progress {
 
 /// Reads files in separate threads, and remembers those that were given up. No file is read twice at the same
 /// time.
-pub struct Patience<T> {
+pub struct TimedReader<T> {
     hanging: HashMap<PathBuf, Receiver<T>>,
     first: Duration,
     later: Duration,
 }
 
-impl<T> Default for Patience<T> {
+impl<T> Default for TimedReader<T> {
     fn default() -> Self {
         Self { hanging: HashMap::new(), first: PATIENCE, later: IMPATIENCE }
     }
 }
 
-impl<T: Send + 'static> Patience<T> {
+impl<T: Send + 'static> TimedReader<T> {
     /// Runs `work` on the file at `path` in a thread. `work` must report its progress.
     ///
     /// # Errors
@@ -63,12 +63,12 @@ impl<T: Send + 'static> Patience<T> {
     pub fn read(
         &mut self,
         path: &Path,
-        work: impl FnOnce(Progress) -> T + Send + 'static,
+        work: impl FnOnce(ReadProgress) -> T + Send + 'static,
     ) -> Result<T, FileError> {
         if self.hangs(path) {
             return Err(FileError::Silent { path: path.into(), waited: self.first });
         }
-        let progress = Progress::default();
+        let progress = ReadProgress::default();
         let (tell, told) = mpsc::channel();
         let working = progress.clone();
         let thread = thread::Builder::new().name("reading".to_owned()).spawn(move || {
@@ -100,7 +100,7 @@ impl<T: Send + 'static> Patience<T> {
 
 /// Waits until the reading ends, or makes no progress during a whole wait.
 fn follow<T>(
-    progress: &Progress,
+    progress: &ReadProgress,
     mut wait: impl FnMut() -> Result<T, RecvTimeoutError>,
 ) -> Result<T, RecvTimeoutError> {
     let mut before = progress.get();
@@ -123,10 +123,10 @@ mod tests {
     use crate::text::Explain;
 
     #[test]
-    fn what_hangs_is_given_up_and_not_begun_again_until_it_goes_on() {
+    fn hanging_file_is_not_read_again() {
         // Only a blocked thread is given up, however late it starts on a loaded machine.
         let (first, later) = (Duration::from_millis(50), Duration::from_secs(10));
-        let mut patience = Patience { first, later, ..Patience::default() };
+        let mut patience = TimedReader { first, later, ..TimedReader::default() };
         let path = Path::new("/nfs/drop.txt");
         let (go_on, wait) = mpsc::channel::<()>();
         let hung = patience.read(path, move |_| {
@@ -145,8 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_breaks_takes_nobody_with_it_and_is_to_be_reported() {
-        let mut patience = Patience::default();
+    fn panicking_reader_is_reported() {
+        let mut patience = TimedReader::default();
         let broken =
             patience.read(Path::new("drop.csv"), |_| -> u32 { panic!("a line that nobody thought of") });
         let told = broken.unwrap_err().explain();
@@ -159,8 +159,8 @@ mod tests {
     }
 
     #[test]
-    fn what_gets_on_is_waited_for_and_so_is_what_has_read_everything() {
-        let (progress, mut waits) = (Progress::default(), 0);
+    fn progress_extends_the_wait() {
+        let (progress, mut waits) = (ReadProgress::default(), 0);
         let slow = || {
             waits += 1;
             match waits {
@@ -175,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn what_got_on_once_is_given_up_when_it_stops() {
-        let (progress, mut waits) = (Progress::default(), 0);
+    fn stalled_reader_is_given_up() {
+        let (progress, mut waits) = (ReadProgress::default(), 0);
         let stops = || -> Result<(), _> {
             waits += 1;
             if waits < 3 {

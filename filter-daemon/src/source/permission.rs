@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn homes_are_not_opened() {
+    fn home_directories_stay_private() {
         for (directory, expected) in [
             ("/root", true),
             ("/home/ann", true),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn no_command_is_told_for_what_others_can_exchange() {
+    fn no_command_for_paths_others_control() {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("lists");
         fs::create_dir(&directory).unwrap();

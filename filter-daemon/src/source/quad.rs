@@ -66,7 +66,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_agrees_with_the_standard_library(text in "[0-9]{0,4}\\.[0-9]{0,4}\\.[0-9]{0,4}\\.[0-9./ ]{0,4}") {
+        fn parser_agrees_with_standard_library(text in "[0-9]{0,4}\\.[0-9]{0,4}\\.[0-9]{0,4}\\.[0-9./ ]{0,4}") {
             prop_assert_eq!(parse(text.as_bytes()), standard(&text));
         }
     }

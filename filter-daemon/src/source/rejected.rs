@@ -10,19 +10,19 @@ use crate::text::{lines, printable};
 
 /// A rejected line and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejected {
+pub struct RejectedLine {
     /// The file, or the name it is called by.
     pub path: Arc<Path>,
     /// The line number, counted from one.
     pub line: u64,
     /// The beginning of the line in printable characters.
     pub text: String,
-    pub reason: Reason,
+    pub reason: RejectReason,
 }
 
 /// The reason why a line is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum RejectReason {
     /// The line is not a target.
     NoTarget(ParseTargetError),
     /// The target is followed by text that is not a comment.
@@ -57,7 +57,7 @@ pub enum Reason {
     Unfinished,
 }
 
-impl Reason {
+impl RejectReason {
     /// True if the line is understood but not supported, or incomplete. CSF's files have such lines.
     #[must_use]
     pub const fn is_unfit(self) -> bool {
@@ -65,16 +65,16 @@ impl Reason {
     }
 }
 
-impl Rejected {
+impl RejectedLine {
     /// A line of this file with this content, and the reason to reject it.
     #[must_use]
-    pub fn new(path: &Arc<Path>, line: u64, content: &[u8], reason: Reason) -> Self {
+    pub fn new(path: &Arc<Path>, line: u64, content: &[u8], reason: RejectReason) -> Self {
         let text = printable::excerpt(&String::from_utf8_lossy(content));
         Self { path: path.clone(), line, text, reason }
     }
 }
 
-impl Rejected {
+impl RejectedLine {
     /// The place of the line and the reason, but not its content, which only users who may read the file
     /// should see.
     #[must_use]
@@ -85,14 +85,14 @@ impl Rejected {
     }
 }
 
-impl fmt::Display for Rejected {
+impl fmt::Display for RejectedLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, line, text, reason } = self;
         write!(f, "{}:{line}: `{text}` {reason}", printable::path(path))
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for RejectReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTarget(error) => write!(f, "{}: {}", error.fault(), error.hint()),
@@ -126,11 +126,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rejected_line_is_told_with_its_place_and_what_was_meant() {
+    fn rejected_line_has_place_and_suggestion() {
         let error = "10.0.0.1/8".parse::<filter_common::target::Target>().unwrap_err();
         let path = Path::new("drop.txt").into();
         let rejected =
-            Rejected { path, line: 17, text: "10.0.0.1/8".into(), reason: Reason::NoTarget(error) };
+            RejectedLine { path, line: 17, text: "10.0.0.1/8".into(), reason: RejectReason::NoTarget(error) };
         let told = r#"drop.txt:17: `10.0.0.1/8` has host bits set: did you mean 10.0.0.0/8 or 10.0.0.1?"#;
         assert_eq!(rejected.to_string(), told);
     }

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_that_is_old_is_told_with_its_age() {
+    fn old_database_is_reported_with_age() {
         let remarks = Remarks { built: Some(1_795_296_480), absent: Some("nothing is there".into()) };
         assert_eq!(remarks.told("far", 1_795_296_480 + OLD), ["list \"far\": nothing is there"]);
         let told = remarks.told("far", 1_795_296_481 + OLD);

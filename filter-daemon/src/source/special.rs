@@ -11,14 +11,14 @@ use super::Targets;
 
 /// The doubtful ranges that a list is allowed to name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Special {
+pub struct SpecialRanges {
     /// Whether special ranges are meant. Otherwise they are removed.
     pub included: bool,
     /// Whether a prefix shorter than /8, or than /16 for IPv6, is meant. Otherwise its line is rejected.
     pub wide: bool,
 }
 
-impl Special {
+impl SpecialRanges {
     /// Neither is meant, as for most lists.
     pub const EXCLUDED: Self = Self { included: false, wide: false };
     /// Both kinds are meant.
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_special_goes_and_is_counted() {
+    fn special_ranges_are_removed_and_counted() {
         let words =
             ["10.0.0.1", "9.255.255.255", "192.168.7.0/24", "fe80::1", "fd00::/64", "2001:db8::/64", "::1"];
         assert_eq!(without(&words), (vec!["9.255.255.255".to_owned(), "2001:db8::/64".to_owned()], 5));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_special_in_part_is_taken_around_it() {
+    fn partly_special_targets_are_reduced() {
         assert_eq!(without(&["8.0.0.0/6"]), (vec!["8.0.0.0/7".to_owned(), "11.0.0.0/8".to_owned()], 1));
         let (left, special) = without(&["::/64"]);
         assert_eq!((left.len(), special), (63, 1), "all but ::/127: {left:?}");

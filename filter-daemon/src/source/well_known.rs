@@ -17,7 +17,7 @@ use super::Targets;
 pub struct WellKnown {
     owner: &'static str,
     /// The service that becomes unreachable.
-    what: What,
+    what: OwnerKind,
     v4: &'static [([u8; 4], u8)],
     v6: &'static [([u16; 4], u8)],
     /// Single IPv6 addresses of resolvers.
@@ -25,7 +25,7 @@ pub struct WellKnown {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum OwnerKind {
     Resolver,
     Network,
 }
@@ -35,7 +35,7 @@ static ALL: [WellKnown; 8] = [
     // https://developers.cloudflare.com/1.1.1.1/ip-addresses/
     WellKnown {
         owner: "Cloudflare",
-        what: What::Resolver,
+        what: OwnerKind::Resolver,
         v4: &[([1, 1, 1, 0], 30), ([1, 0, 0, 0], 30)],
         v6: &[],
         hosts6: &[[0x2606, 0x4700, 0x4700, 0, 0, 0, 0, 0x1111], [0x2606, 0x4700, 0x4700, 0, 0, 0, 0, 0x1001]],
@@ -43,7 +43,7 @@ static ALL: [WellKnown; 8] = [
     // https://developers.google.com/speed/public-dns
     WellKnown {
         owner: "Google",
-        what: What::Resolver,
+        what: OwnerKind::Resolver,
         v4: &[([8, 8, 8, 8], 32), ([8, 8, 4, 4], 32)],
         v6: &[],
         hosts6: &[[0x2001, 0x4860, 0x4860, 0, 0, 0, 0, 0x8888], [0x2001, 0x4860, 0x4860, 0, 0, 0, 0, 0x8844]],
@@ -51,7 +51,7 @@ static ALL: [WellKnown; 8] = [
     // https://quad9.net/service/service-addresses-and-features/
     WellKnown {
         owner: "Quad9",
-        what: What::Resolver,
+        what: OwnerKind::Resolver,
         v4: &[([9, 9, 9, 9], 32), ([149, 112, 112, 112], 32)],
         v6: &[],
         hosts6: &[[0x2620, 0xFE, 0, 0, 0, 0, 0, 0xFE], [0x2620, 0xFE, 0, 0, 0, 0, 0, 9]],
@@ -59,7 +59,7 @@ static ALL: [WellKnown; 8] = [
     // https://www.opendns.com/about/innovations/ipv6/
     WellKnown {
         owner: "OpenDNS",
-        what: What::Resolver,
+        what: OwnerKind::Resolver,
         v4: &[([208, 67, 222, 222], 32), ([208, 67, 220, 220], 32)],
         v6: &[],
         hosts6: &[[0x2620, 0x119, 0x35, 0, 0, 0, 0, 0x35], [0x2620, 0x119, 0x53, 0, 0, 0, 0, 0x53]],
@@ -67,7 +67,7 @@ static ALL: [WellKnown; 8] = [
     // https://adguard-dns.io/en/public-dns.html
     WellKnown {
         owner: "AdGuard",
-        what: What::Resolver,
+        what: OwnerKind::Resolver,
         v4: &[([94, 140, 14, 14], 32), ([94, 140, 15, 15], 32)],
         v6: &[],
         hosts6: &[],
@@ -75,7 +75,7 @@ static ALL: [WellKnown; 8] = [
     // https://www.cloudflare.com/ips/
     WellKnown {
         owner: "Cloudflare",
-        what: What::Network,
+        what: OwnerKind::Network,
         v4: &[
             ([103, 21, 244, 0], 22),
             ([103, 22, 200, 0], 22),
@@ -107,7 +107,7 @@ static ALL: [WellKnown; 8] = [
     // https://api.fastly.com/public-ip-list
     WellKnown {
         owner: "Fastly",
-        what: What::Network,
+        what: OwnerKind::Network,
         v4: &[
             ([23, 235, 32, 0], 20),
             ([43, 249, 72, 0], 22),
@@ -135,7 +135,7 @@ static ALL: [WellKnown; 8] = [
     // https://support.google.com/a/answer/10026322, without the ranges of its cloud.
     WellKnown {
         owner: "Google",
-        what: What::Network,
+        what: OwnerKind::Network,
         v4: &[
             ([8, 8, 4, 0], 24),
             ([8, 8, 8, 0], 24),
@@ -170,8 +170,8 @@ impl WellKnown {
     #[must_use]
     pub fn words(&self) -> String {
         match self.what {
-            What::Resolver => format!("a public resolver of {}, which many hosts use", self.owner),
-            What::Network => format!("{} serves many sites from it", self.owner),
+            OwnerKind::Resolver => format!("a public resolver of {}, which many hosts use", self.owner),
+            OwnerKind::Network => format!("{} serves many sites from it", self.owner),
         }
     }
 
@@ -226,8 +226,8 @@ pub fn counted(targets: &Targets) -> Vec<(String, u64)> {
                 + one.v6().map(|range| count6(targets, range, &mut around)).sum::<usize>();
             let count = within + around.len();
             let whose = match one.what {
-                What::Resolver => format!("of {}'s public resolvers", one.owner),
-                What::Network => format!("in {}'s network", one.owner),
+                OwnerKind::Resolver => format!("of {}'s public resolvers", one.owner),
+                OwnerKind::Network => format!("in {}'s network", one.owner),
             };
             (count > 0).then_some((whose, count as u64))
         })
@@ -279,17 +279,17 @@ mod tests {
     }
 
     #[test]
-    fn what_many_need_is_known_by_itself_by_what_is_around_it_and_by_a_part() {
+    fn overlapping_well_known_ranges_are_found() {
         let owner = |word: &str| of(target(word)).map(|one| (one.owner, one.what));
         for (word, expected) in [
-            ("1.1.1.1", Some(("Cloudflare", What::Resolver))),
-            ("8.8.8.8", Some(("Google", What::Resolver))),
-            ("9.9.9.9", Some(("Quad9", What::Resolver))),
-            ("8.8.8.9", Some(("Google", What::Network))),
-            ("2001:4860:4860::8888", Some(("Google", What::Resolver))),
-            ("2606:4700:10::1", Some(("Cloudflare", What::Network))),
-            ("104.16.0.0/12", Some(("Cloudflare", What::Network))),
-            ("151.101.1.0/24", Some(("Fastly", What::Network))),
+            ("1.1.1.1", Some(("Cloudflare", OwnerKind::Resolver))),
+            ("8.8.8.8", Some(("Google", OwnerKind::Resolver))),
+            ("9.9.9.9", Some(("Quad9", OwnerKind::Resolver))),
+            ("8.8.8.9", Some(("Google", OwnerKind::Network))),
+            ("2001:4860:4860::8888", Some(("Google", OwnerKind::Resolver))),
+            ("2606:4700:10::1", Some(("Cloudflare", OwnerKind::Network))),
+            ("104.16.0.0/12", Some(("Cloudflare", OwnerKind::Network))),
+            ("151.101.1.0/24", Some(("Fastly", OwnerKind::Network))),
             ("203.0.113.7", None),
             ("2001:db8::1", None),
         ] {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_told_with_counts() {
+    fn warning_has_counts_for_each_owner() {
         let words = ["1.1.1.1", "104.16.1.1", "104.16.1.2", "104.0.0.0/8", "203.0.113.7", "2a04:4e42::/64"];
         let targets: Targets = words.iter().map(|word| target(word)).collect();
         let expected = "list \"drop\" has entries that many hosts need: 1 of Cloudflare's public resolvers, \

@@ -154,7 +154,7 @@ mod tests {
     use crate::text::Explain;
 
     #[test]
-    fn what_the_system_refuses_is_not_said_to_be_the_directorys_fault() {
+    fn system_errors_do_not_blame_the_directory() {
         let told = |error| refused(Path::new("/state/lists"), error).explain().to_string();
         let of_files = told(Errno::EMFILE);
         assert!(of_files.contains("/state/lists: Too many open files"), "{of_files}");

@@ -21,7 +21,7 @@ fn inspect(path: &Path) -> Result<(), StateError> {
 }
 
 #[test]
-fn what_filterd_has_made_is_its_own() {
+fn own_files_are_recognised() {
     assert_eq!(own_part(crate::cli::places::CONFIG_COPY), "configuration");
     let place = place();
     fs::create_dir(place.path().join("lists")).unwrap();
@@ -43,14 +43,14 @@ fn what_filterd_has_made_is_its_own() {
 }
 
 #[test]
-fn what_goes_while_it_is_looked_at_is_nothing() {
+fn vanished_file_is_skipped() {
     let place = place();
     let top = Object::top(place.path()).unwrap();
     assert!(top.below(OsStr::new("live.redb.new")).unwrap().is_none());
 }
 
 #[test]
-fn what_it_has_not_made_is_refused_by_name() {
+fn foreign_files_are_named_and_refused() {
     for foreign in ["notes.txt", "live.redby", "live", ".profile", "lists2", "control.sock", "lock"] {
         let place = place();
         fs::write(place.path().join(foreign), "").unwrap();
@@ -93,7 +93,7 @@ fn links_and_directories_are_no_files() {
 }
 
 #[test]
-fn a_file_that_others_may_write_to_is_refused() {
+fn writable_file_is_refused() {
     let place = place();
     let file = place.path().join("live.redb");
     fs::write(&file, "").unwrap();
@@ -104,7 +104,7 @@ fn a_file_that_others_may_write_to_is_refused() {
 }
 
 #[test]
-fn a_file_of_somebody_elses_is_refused() {
+fn file_of_another_user_is_refused() {
     let (place, nobody) = (place(), Some(65534));
     let file = place.path().join("live.redb");
     fs::write(&file, "").unwrap();
@@ -127,7 +127,7 @@ fn a_file_of_somebody_elses_is_refused() {
 }
 
 #[test]
-fn a_directory_in_which_others_may_write_is_refused() {
+fn writable_directory_is_refused() {
     let place = place();
     let lists = place.path().join("lists");
     fs::create_dir(&lists).unwrap();
@@ -148,7 +148,7 @@ fn a_directory_in_which_others_may_write_is_refused() {
 }
 
 #[test]
-fn it_is_made_for_one_user_alone_below_what_all_may_pass() {
+fn new_directory_is_private_below_public_parents() {
     let place = place();
     let path = place.path().join("a/b");
     state(&path).give().unwrap();
@@ -157,7 +157,7 @@ fn it_is_made_for_one_user_alone_below_what_all_may_pass() {
 }
 
 #[test]
-fn a_file_with_another_name_elsewhere_is_not_given_away() {
+fn hard_linked_file_is_not_given_away() {
     let place = place();
     let (path, secret) = (place.path().join("state"), place.path().join("secret"));
     fs::create_dir(&path).unwrap();

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_knows_of_no_remedy_reads_and_writes_what_it_always_did() {
+    fn explanation_without_remedy_keeps_its_form() {
         let old = r#"{"message":"a"}"#;
         assert_eq!(serde_json::from_str::<Explanation>(old).unwrap(), "a".into());
         assert_eq!(serde_json::to_string(&Explanation::from("a")).unwrap(), old);

@@ -181,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_costs_one_buffer_and_counts_once() {
+    fn endless_line_costs_one_buffer() {
         let endless = io::repeat(b'x').take(10_000_000).chain(&b"\nnext"[..]);
         let lines = read(endless);
         assert_eq!(lines, [(1, vec![b'x'; LONGEST], false), (2, b"next".into(), true)]);
     }
 
     #[test]
-    fn the_longest_line_is_whole_and_one_byte_more_is_too_much() {
+    fn longest_line_is_complete_and_longer_is_cut() {
         for (length, whole) in [(LONGEST, true), (LONGEST + 1, false)] {
             let text = "y".repeat(length) + "\nnext";
             let lines = read(Trickle(text.as_bytes(), LONGEST));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_stands_before_a_comment() {
+    fn content_comes_before_the_comment() {
         let content = |number, text: &'static str, whole| {
             let line = Line { number, bytes: text.as_bytes(), whole, is_ended: true };
             match line.content() {
@@ -221,7 +221,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_are_those_of_the_text_however_it_arrives(
+        fn lines_do_not_depend_on_chunks(
             lengths in lengths(),
             step in prop_oneof![Just(usize::MAX), 3000usize..9000],
         ) {

@@ -72,12 +72,12 @@ pub fn on_one_line(text: &str) -> String {
 
 /// A path, which may contain any byte except zero.
 pub fn path(path: &Path) -> impl Display + '_ {
-    OfPath(path)
+    DisplayPath(path)
 }
 
-struct OfPath<'a>(&'a Path);
+struct DisplayPath<'a>(&'a Path);
 
-impl Display for OfPath<'_> {
+impl Display for DisplayPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.to_string_lossy().chars().flat_map(shown).try_for_each(|character| f.write_char(character))
     }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_reaches_the_terminal_that_it_would_obey() {
+    fn control_characters_never_reach_the_terminal() {
         assert_eq!(word("a\x1b[31mb\0\n"), "`a\\u{1b}[31mb\\u{0}\\n`");
         assert_eq!(word("\u{202e}evil"), "`\\u{202e}evil`");
         assert_eq!(bytes(b"\xff\xfe{"), "`\u{fffd}\u{fffd}{`");

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_understood_as_people_and_our_own_answers_write_them() {
+    fn durations_from_people_and_answers_parse() {
         let times = [
             ("90", 90),
             ("90s", 90),

@@ -14,7 +14,7 @@ const FIXED: usize = 1 << 20;
 const PER_BYTE: usize = 4096;
 
 #[test]
-fn any_configuration_is_valid_or_told_what_is_wrong_and_where() {
+fn configuration_is_valid_or_reported_with_place() {
     Reader { name: "configuration", words: &words::CONFIGURATION, fixed: FIXED, per_byte: PER_BYTE, read }
         .holds();
 }

@@ -2,7 +2,7 @@
 
 use filterd::clock;
 use filterd::source::copies::{self, header};
-use filterd::source::{Accepted, How, ListFile, Special, list};
+use filterd::source::{AcceptedSource, ListFile, ReadOptions, SpecialRanges, list};
 
 use crate::hold::Reader;
 use crate::words;
@@ -26,18 +26,18 @@ fn any_copy_is_what_was_written_or_damaged() {
 /// Nearly every change spoils the sum of the header, and what stands behind it is not looked at then. A header that was made
 /// so may count as it likes.
 #[test]
-fn any_copy_whose_header_has_the_right_sum_is_read_or_damaged() {
+fn checksummed_header_is_read_or_damaged() {
     let read = |input: &[u8]| _ = read(&sealed(input));
     Reader { name: "copy", words: &words::COPIES, fixed: FIXED, per_byte: PER_BYTE, read }.holds();
 }
 
 #[test]
-fn whatever_list_was_kept_is_read_as_it_was() {
+fn kept_list_is_read_unchanged() {
     let read = |input: &[u8]| {
         let (_, list) = parted(input);
         let Ok(found) = header::read(&mut &sealed(input)[..], &clock::moment()) else { return };
         let (bytes, checksum) = (list.len() as u64, crc32fast::hash(list));
-        let accepted = Accepted { bytes, checksum, ..found };
+        let accepted = AcceptedSource { bytes, checksum, ..found };
         let (again, kept) = copies::whole(&written(&accepted, list)[..], &how()).expect("nothing is damaged");
         assert_eq!(again, accepted);
         let read = list::parse(&accepted.path, list, u64::MAX, &how()).expect("bytes in memory can be read");
@@ -46,7 +46,7 @@ fn whatever_list_was_kept_is_read_as_it_was() {
     Reader { name: "copy", words: &words::COPIES, fixed: FIXED, per_byte: 2 * PER_BYTE, read }.holds();
 }
 
-fn read(input: &[u8]) -> Option<(Accepted, ListFile)> {
+fn read(input: &[u8]) -> Option<(AcceptedSource, ListFile)> {
     let (accepted, list) = copies::whole(input, &how()).ok()?;
     // What may stand behind them is somebody else's (`times`).
     let bytes = &input[header::LENGTH..][..accepted.bytes as usize];
@@ -56,11 +56,11 @@ fn read(input: &[u8]) -> Option<(Accepted, ListFile)> {
     Some(again)
 }
 
-fn how() -> How {
-    How::recognised(Special::INCLUDED)
+fn how() -> ReadOptions {
+    ReadOptions::recognised(SpecialRanges::INCLUDED)
 }
 
-fn written(accepted: &Accepted, list: &[u8]) -> Vec<u8> {
+fn written(accepted: &AcceptedSource, list: &[u8]) -> Vec<u8> {
     let header = header::of(accepted, &clock::moment(), None)
         .expect("a header that was read fits, and so does what it says");
     [&header, list].concat()

@@ -7,7 +7,7 @@ use std::path::Path;
 use filterd::source::database::delegated;
 use filterd::source::database::mmdb::{self, Leaf, Mmdb};
 use filterd::source::database::spans::Spans;
-use filterd::source::{How, Special, list};
+use filterd::source::{ReadOptions, SpecialRanges, list};
 
 use crate::hold::Reader;
 use crate::words;
@@ -26,7 +26,7 @@ fn any_database_is_read_or_damaged() {
 
 /// Nearly every change of the tree or the data leaves the description as it is, and few others do.
 #[test]
-fn any_database_with_a_description_is_read_or_damaged() {
+fn database_with_description_is_read_or_damaged() {
     let described = crate::corpus::of("mmdb").remove(0);
     let at = described.windows(mmdb::MARKER.len()).rposition(|window| window == mmdb::MARKER);
     let description = described[at.expect("it has a description")..].to_vec();
@@ -46,14 +46,14 @@ fn any_file_of_a_registry_is_read() {
     Reader { name: "delegated", words: &words::DELEGATED, fixed: FIXED, per_byte: 256, read }.holds();
 }
 
-fn taken(input: &[u8]) -> Result<Spans, mmdb::Damage> {
+fn taken(input: &[u8]) -> Result<Spans, mmdb::DatabaseDamage> {
     let mut spans = Spans::new(MOST);
     Mmdb::new(input)?.each(|leaf, _| {
         match leaf {
             Leaf::V4(prefix) => spans.push4(prefix.first(), prefix.last()),
             Leaf::V6(prefix) => spans.push6(prefix),
         }
-        !spans.is_full()
+        !spans.join_if_full()
     })?;
     spans.join();
     Ok(spans)
@@ -63,7 +63,7 @@ fn taken(input: &[u8]) -> Result<Spans, mmdb::Damage> {
 fn must_be_a_list(spans: &Spans) {
     let mut text = Vec::new();
     spans.lines().read_to_end(&mut text).expect("it is made in memory");
-    let list = list::parse(Path::new("l"), &text[..], u64::MAX, &How::plain(Special::INCLUDED));
+    let list = list::parse(Path::new("l"), &text[..], u64::MAX, &ReadOptions::plain(SpecialRanges::INCLUDED));
     let list = list.expect("bytes in memory can be read");
     assert_eq!(list.rejected_count, 0, "{:?}", list.rejected);
 }

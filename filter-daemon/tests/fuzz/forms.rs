@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use filterd::source::list::{self, ListFile};
-use filterd::source::{Column, Format, How, Special};
+use filterd::source::{Column, Format, ReadOptions, SpecialRanges};
 
 use crate::hold::Reader;
 use crate::words;
@@ -22,21 +22,21 @@ const FIXED: usize = 4 << 20;
 const ESCAPED: usize = 10;
 
 #[test]
-fn any_list_in_any_form_is_read_and_what_it_says_is_read_again_alike() {
+fn list_in_any_form_round_trips() {
     Reader { name: "forms", words: &words::FORMS, fixed: FIXED, per_byte: 64, read }.holds();
 }
 
 fn read(input: &[u8]) {
-    holds(input, &How::recognised(Special::INCLUDED));
+    holds(input, &ReadOptions::recognised(SpecialRanges::INCLUDED));
     // Every form has to do with every input, now and then.
     let sum = input.iter().fold(input.len(), |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into()));
     let format = Some(Format::ALL[sum % Format::ALL.len()]);
     let column = [None, Some(Column::Number(2)), Some(Column::Name("ip".into()))][sum / 16 % 3].clone();
     let min_score = [None, Some(3)][sum / 64 % 2];
-    holds(input, &How { format, column, min_score, ..How::default() });
+    holds(input, &ReadOptions { format, column, min_score, ..ReadOptions::default() });
 }
 
-fn holds(input: &[u8], how: &How) {
+fn holds(input: &[u8], how: &ReadOptions) {
     let list = parsed(input, how);
     let targets: Vec<_> = list.targets.iter().collect();
     let distinct: HashSet<_> = targets.iter().collect();
@@ -49,17 +49,19 @@ fn holds(input: &[u8], how: &How) {
     }
     let mut text = String::new();
     targets.iter().for_each(|target| writeln!(text, "{target}").expect("a string takes it"));
-    let again = parsed(text.as_bytes(), &How::plain(Special::INCLUDED));
+    let again = parsed(text.as_bytes(), &ReadOptions::plain(SpecialRanges::INCLUDED));
     assert_eq!((again.targets, again.rejected_count), (list.targets, 0));
 }
 
-fn parsed(text: &[u8], how: &How) -> ListFile {
+fn parsed(text: &[u8], how: &ReadOptions) -> ListFile {
     list::parse(Path::new("l.txt"), text, MOST, how).expect("bytes in memory can be read")
 }
 
 #[test]
 fn the_corpus_has_every_form() {
-    let forms: HashSet<_> =
-        crate::corpus::of("forms").iter().map(|input| parsed(input, &How::default()).format).collect();
+    let forms: HashSet<_> = crate::corpus::of("forms")
+        .iter()
+        .map(|input| parsed(input, &ReadOptions::default()).format)
+        .collect();
     assert_eq!(forms.len(), Format::ALL.len(), "{forms:?}");
 }

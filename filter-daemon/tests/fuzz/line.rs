@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use filterd::source::{Rejected, line};
+use filterd::source::{RejectedLine, line};
 use filterd::text::lines::{LONGEST, Lines};
 
 use crate::hold::Reader;
@@ -13,7 +13,7 @@ use crate::words;
 const FIXED: usize = 512 * 1024;
 
 #[test]
-fn any_line_is_a_target_or_told_in_a_short_and_harmless_way() {
+fn line_is_target_or_short_harmless_error() {
     Reader { name: "list", words: &words::TARGETS, fixed: FIXED, per_byte: 1, read }.holds();
 }
 
@@ -28,7 +28,7 @@ fn read(input: &[u8]) {
                 assert_eq!(span.to_string().parse(), Ok(span), "{span} is written as it is read")
             }
             Some((content, Err(reason))) => {
-                let told = Rejected::new(&path, line.number, content, reason).to_string();
+                let told = RejectedLine::new(&path, line.number, content, reason).to_string();
                 assert!(told.len() < 1000 && !told.contains(char::is_control), "{told:?}");
             }
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use filterd::source::list::{self, ListFile};
-use filterd::source::{How, Special};
+use filterd::source::{ReadOptions, SpecialRanges};
 
 use crate::hold::Reader;
 use crate::words;
@@ -17,7 +17,7 @@ const MOST: u64 = 2_000;
 const FIXED: usize = 2 << 20;
 
 #[test]
-fn any_list_is_read_and_what_it_says_is_read_again_alike() {
+fn any_list_round_trips() {
     Reader { name: "list", words: &words::TARGETS, fixed: FIXED, per_byte: 64, read }.holds();
 }
 
@@ -33,6 +33,6 @@ fn read(input: &[u8]) {
 }
 
 fn parsed(text: &[u8]) -> ListFile {
-    list::parse(Path::new("l.txt"), text, MOST, &How::plain(Special::INCLUDED))
+    list::parse(Path::new("l.txt"), text, MOST, &ReadOptions::plain(SpecialRanges::INCLUDED))
         .expect("bytes in memory can be read")
 }

@@ -64,7 +64,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[test]
-fn what_is_held_for_a_moment_counts() {
+fn short_lived_memory_counts() {
     let ((), most) = most_held(|| drop(vec![0u8; 1 << 20]));
     assert!((1 << 20..1 << 21).contains(&most), "{most}");
     let ((), most) = most_held(|| {});

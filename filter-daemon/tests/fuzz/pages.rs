@@ -8,7 +8,7 @@ use std::sync::Once;
 
 use filterd::blocklist::{Polarity, Record, Timestamp};
 use filterd::clock;
-use filterd::journal::store::{Rows, Store};
+use filterd::journal::store::{JournalStore, RowStore};
 use tempfile::TempDir;
 
 use crate::hold::{INPUTS, Reader, number};
@@ -32,7 +32,7 @@ thread_local! {
 }
 
 #[test]
-fn whatever_the_pages_say_only_what_was_written_is_read() {
+fn damaged_pages_never_invent_rows() {
     hush_what_is_caught();
     let home = TempDir::new().expect("/tmp can be written");
     let path = home.path().join("live.redb");
@@ -51,7 +51,7 @@ fn whatever_the_pages_say_only_what_was_written_is_read() {
 
 /// redb would look into this table before anything has been verified.
 #[test]
-fn no_page_is_asked_for_that_is_larger_than_the_file() {
+fn requested_page_fits_the_file() {
     const TABLE: &[u8] = b"allocator_state";
     hush_what_is_caught();
     let home = TempDir::new().expect("/tmp can be written");
@@ -80,7 +80,7 @@ fn no_page_is_asked_for_that_is_larger_than_the_file() {
 
 /// A file of today's format.
 fn written_now(path: &Path) -> Vec<u8> {
-    let (mut store, _) = Store::read(path).expect("a new file can be made");
+    let (mut store, _) = JournalStore::read(path).expect("a new file can be made");
     for number in 0..20_u32 {
         let targets =
             (0..=number).map(|host| format!("192.0.2.{host}").parse().expect("it is one")).collect();
@@ -107,7 +107,7 @@ fn written_now(path: &Path) -> Vec<u8> {
 fn changes_in(path: &Path, file: &[u8]) -> Option<Vec<Record>> {
     fs::write(path, file).expect("/tmp can be written");
     IS_READING.set(true);
-    let read = Store::read(path);
+    let read = JournalStore::read(path);
     IS_READING.set(false);
     read.ok().map(|(_, contents)| contents.changes)
 }

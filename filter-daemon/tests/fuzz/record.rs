@@ -11,13 +11,13 @@ const FIXED: usize = 64 * 1024;
 const PER_BYTE: usize = 256;
 
 #[test]
-fn any_row_says_what_was_written_or_is_damaged() {
+fn row_is_intact_or_damaged() {
     Reader { name: "record", words: &[], fixed: FIXED, per_byte: PER_BYTE, read }.holds();
 }
 
 /// Nearly every change spoils the checksum, and what stands behind it is not looked at then.
 #[test]
-fn any_row_whose_checksum_is_right_is_read_or_damaged() {
+fn checksummed_row_is_read_or_damaged() {
     let read = |input: &[u8]| read(&sealed(input));
     Reader { name: "record", words: &[], fixed: FIXED, per_byte: PER_BYTE, read }.holds();
 }

@@ -11,7 +11,7 @@ const FIXED: usize = 256 * 1024;
 const PER_BYTE: usize = 512;
 
 #[test]
-fn any_line_of_a_daemon_is_an_answer_a_refusal_or_told_to_be_none() {
+fn daemon_line_is_answer_refusal_or_error() {
     Reader { name: "reply", words: &words::WIRE, fixed: FIXED, per_byte: PER_BYTE, read }.holds();
 }
 

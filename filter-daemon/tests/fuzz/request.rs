@@ -16,7 +16,7 @@ const FIXED: usize = 256 * 1024;
 const PER_BYTE: usize = 2048;
 
 #[test]
-fn any_line_of_a_client_is_a_request_or_refused_in_a_few_words() {
+fn client_line_is_request_or_short_refusal() {
     Reader { name: "request", words: &words::WIRE, fixed: FIXED, per_byte: PER_BYTE, read }.holds();
 }
 

@@ -12,7 +12,7 @@ const FIXED: usize = 80 << 10;
 const PER_BYTE: usize = 32;
 
 #[test]
-fn whatever_stands_there_is_read_as_it_is_written_or_not_at_all() {
+fn times_are_read_exactly_or_refused() {
     let read = |input: &[u8]| {
         let Some(times) = behind::parse(input) else { return };
         let mut written = Vec::with_capacity(input.len());

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_row_comes_again_and_another_purpose_or_seed_has_another_one() {
+    fn sequence_depends_on_seed_and_purpose() {
         let row = |purpose, seed| {
             let mut chance = Chance::new(purpose, seed);
             [(); 8].map(|()| chance.any())
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_weighs_nothing_is_never_picked() {
+    fn zero_weight_is_never_picked() {
         let mut chance = Chance::new("test", 4);
         assert!((0..1_000).all(|_| chance.pick(&[('a', 0), ('b', 2), ('c', 0)]) == Some('b')));
         assert_eq!(chance.pick(&[('a', 0)]), None);

@@ -43,7 +43,7 @@ mod tests {
     use filter_common::target::Prefix4;
 
     #[test]
-    fn it_covers_what_any_prefix_does_and_nothing_else() {
+    fn cover_matches_exactly_its_prefixes() {
         let list = [(0x0A00_0000, 8), (0x0A01_0000, 16), (0x0B00_0000, 24), (0x0B00_00FF, 32), (0, 32)];
         let list = list.map(|(address, length)| Prefix4::covering(address, length));
         let cover = Cover::of(&list);

@@ -88,7 +88,7 @@ mod tests {
     use crate::cover::Cover;
 
     #[test]
-    fn the_world_has_as_many_of_each_length_as_were_counted() {
+    fn model_has_the_counted_lengths() {
         let world = world(1);
         let mut counts: BTreeMap<u8, u32> = BTreeMap::new();
         world.iter().for_each(|prefix| *counts.entry(prefix.length()).or_default() += 1);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_little_of_it_is_nested_and_nobodys_stays_free() {
+    fn few_prefixes_nest_and_free_space_remains() {
         let world = world(1);
         let widest = Cover::of(&world).widest().len();
         assert!((1_000..3_000).contains(&(world.len() - widest)), "{widest} of {}", world.len());

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_has_as_many_of_each_length_as_it_says() {
+    fn netset_has_its_stated_lengths() {
         let list = list(&crate::world4(1), 2);
         assert_eq!(list.len() as u32, histogram::total(&histogram::NETSET));
         let of = |length| list.iter().filter(|prefix| prefix.length() == length).count();

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_world_has_as_many_of_each_length_as_were_counted() {
+    fn model_has_the_counted_lengths() {
         let world = world(1);
         let mut counts: BTreeMap<u8, u32> = BTreeMap::new();
         world.iter().for_each(|prefix| *counts.entry(prefix.length()).or_default() += 1);
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_same_every_time() {
+    fn model_is_reproducible() {
         assert_eq!(world(1), world(1));
         assert_ne!(world(1), world(2));
     }
 
     /// A lab counted these in the real list or in four in ten of it (SIX.md); within a fifth they are the same here.
     #[test]
-    fn it_nests_as_the_real_one_does() {
+    fn model_nests_like_real_lists() {
         let world = world(1);
         let within = |measured: usize, counted: usize, what: &str| {
             println!("{what}: {measured}, counted {counted}");

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_ones_lie_at_the_ends_of_prefixes_and_the_others_near_them_or_anywhere() {
+    fn sources_lie_at_prefix_ends_then_anywhere() {
         let list = [Prefix6::covering(0x2a00 << 112, 16), Prefix6::covering(0x2a00_0001 << 96, 32)];
         let told = Told::around(&list, &list[..1]);
         assert_eq!(told.count(), 8);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_list_of_what_is_met_first_is_the_one() {
+    fn first_list_of_first_match_counts() {
         let mut reference = Reference::new();
         let (wide, narrow) = (prefix("203.0.113.0", 24), prefix("203.0.113.7", 32));
         reference.configured.blocked.insert("spam".to_owned(), Wanted::all(&[wide, narrow]));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn while_somebody_is_about_to_end_either_will_do() {
+    fn either_list_may_count_near_an_expiry() {
         let mut reference = Reference::new();
         let address = prefix("203.0.113.7", 32);
         reference.configured.blocked.insert("drop".to_owned(), Wanted::default());

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_is_dropped_as_a_whole_in_part_or_not_at_all() {
+    fn prefix_is_dropped_wholly_partly_or_not() {
         let (mut reference, now) = (Reference::new(), During(1.0, 2.0));
         let prefix = |first, length| Prefix::around(false, first, length);
         let net = 0xcb00_7100;

@@ -245,7 +245,7 @@ mod tests {
     const SOURCE: Prefix = Prefix { is_six: false, first: 0xcb00_7107, length: 32 };
 
     #[test]
-    fn a_target_is_dropped_while_any_list_wants_it() {
+    fn target_drops_while_any_list_wants_it() {
         let mut reference = Reference::new();
         let (source, now) = (ip(false, SOURCE.first), During(1.0, 2.0));
         assert_eq!(reference.drops(source, now), Some(false));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_allowed_or_guarded_is_not_dropped() {
+    fn allowed_or_guarded_sources_pass() {
         let mut reference = Reference::new();
         let (source, now) = (ip(false, SOURCE.first), During(1.0, 2.0));
         reference.live_mut("ssh").add(Prefix::around(false, SOURCE.first, 8), Lease::PERMANENT);

@@ -264,7 +264,7 @@ mod tests {
     const SOURCE: Prefix = Prefix { is_six: false, first: 0xcb00_7107, length: 32 };
 
     #[test]
-    fn a_ban_is_extended_and_never_shortened_and_nobody_is_sure_around_its_end() {
+    fn ban_extends_only_and_expiry_is_fuzzy() {
         let mut wanted = Wanted::default();
         let lease = |seconds| Lease::of(During(0.0, 0.5), Some(Duration::from_secs(seconds)));
         wanted.add(SOURCE, lease(10));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_reaches_farther_blocks_what_is_around_its_addresses() {
+    fn widening_list_blocks_around_its_addresses() {
         let address = |low: u128| Prefix::host(true, 0x2001_0db8 << 96 | low);
         let ip = |low: u128| super::super::prefix::ip(true, 0x2001_0db8 << 96 | low);
         let mut wanted = Wanted::all(&[address(1), address(2), SOURCE]).reaching(64);

@@ -15,13 +15,13 @@ fn jump_if(offset: i16) -> Instruction {
 }
 
 #[test]
-fn a_loop_that_ends_with_a_jump_back_is_taken() {
+fn loop_with_backward_jump_is_accepted() {
     assert_eq!(complaints(&[ADD, ADD, jump_if(-2), END]), [""; 0]);
     assert_eq!(complaints(&[ADD, jump_if(2), ADD, jump(-3), END]), [""; 0]);
 }
 
 #[test]
-fn a_loop_that_is_entered_in_its_middle_and_falls_into_it_from_above_is_refused() {
+fn loop_entered_in_the_middle_is_refused() {
     let entered = [jump(1), ADD, ADD, jump_if(-3), END];
     assert_eq!(complaints(&entered), ["instruction 1: it comes back to 2 without a jump"]);
     let with_a_jump = [jump(2), ADD, jump(0), ADD, jump_if(-4), END];
@@ -29,7 +29,7 @@ fn a_loop_that_is_entered_in_its_middle_and_falls_into_it_from_above_is_refused(
 }
 
 #[test]
-fn what_leads_nowhere_and_what_nothing_leads_to_are_told() {
+fn dead_ends_and_unreachable_code_are_reported() {
     assert_eq!(complaints(&[ADD]), ["instruction 0: it leads out of the program"]);
     assert_eq!(
         complaints(&[END, ADD, END]),

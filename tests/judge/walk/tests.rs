@@ -45,37 +45,37 @@ fn the_multipliers_are_those_of_the_golden_ratio() {
 }
 
 #[test]
-fn one_load_of_each_word_is_as_it_must_be() {
+fn one_load_per_word_is_accepted() {
     assert!(about(&[point(8), load(0x79), point(9), load(0x79)]).is_empty());
 }
 
 #[test]
-fn halves_and_second_loads_are_told() {
+fn partial_and_repeated_loads_are_reported() {
     for wrong in [load(0x61), load(0x71), [load(0x79), load(0x79)].concat()] {
         assert_eq!(about(&[point(8), wrong]).len(), 1);
     }
 }
 
 #[test]
-fn half_of_one_word_and_half_of_the_next_are_told() {
+fn load_across_two_words_is_reported() {
     let askew = vec![Instruction { code: 0x79, target: 7, offset: 4, ..Instruction::default() }];
     assert_eq!(about(&[point(8), askew]).len(), 1);
 }
 
 #[test]
-fn what_is_atomic_is_told() {
+fn atomic_operations_are_reported() {
     assert_eq!(about(&[point(8), vec![Instruction { code: 0xDB, ..Instruction::default() }]]).len(), 1);
 }
 
 #[test]
-fn the_second_home_before_the_first_is_told() {
+fn second_home_read_first_is_reported() {
     let complaints = about(&[point(9), load(0x79), point(8), load(0x79)]);
     assert_eq!(complaints.len(), 2, "{complaints:?}");
     assert!(complaints.iter().all(|complaint| complaint.contains("is loaded after")));
 }
 
 #[test]
-fn the_hot_word_before_the_homes_is_told() {
+fn hot_word_read_first_is_reported() {
     let hot_word = vec![Instruction { code: 0x79, target: 7, source: 6, ..Instruction::default() }];
     let both = [point(8), load(0x79), point(9), load(0x79)].concat();
     assert!(about(&[both.clone(), hot_word.clone()]).is_empty());
@@ -95,7 +95,7 @@ fn a_program_without_loads_proves_nothing() {
 }
 
 #[test]
-fn what_allows_before_what_blocks_is_told() {
+fn allow_read_before_block_is_reported() {
     let overlap = |next: Vec<Instruction>| {
         let symbol = Some(OVERLAP.to_owned());
         let look = Instruction { code: 0x18, target: 0, symbol, ..Instruction::default() };
@@ -107,7 +107,7 @@ fn what_allows_before_what_blocks_is_told() {
 }
 
 #[test]
-fn what_follows_a_hit_before_there_is_one_is_told() {
+fn use_before_a_hit_is_reported() {
     let call = || {
         let symbol = Some(format!("{FOLLOWING}4"));
         vec![Instruction { code: 0x85, source: 1, symbol, ..Instruction::default() }]

@@ -15,7 +15,7 @@ use super::{
 };
 
 #[test]
-fn what_is_on_trial_goes_on_after_a_kill_though_its_files_are_gone_and_confirm_says_so() {
+fn trial_continues_after_kill_without_files() {
     let mut net = before();
     tries(&net, "1h");
     wait_for_tried(&net, &["name drop\n", "name more\n"]);
@@ -38,7 +38,7 @@ fn what_is_on_trial_goes_on_after_a_kill_though_its_files_are_gone_and_confirm_s
 }
 
 #[test]
-fn what_was_before_is_put_back_after_a_kill_though_no_file_is_left() {
+fn rollback_after_kill_needs_no_files() {
     for killed_again in [false, true] {
         let mut net = before();
         tries(&net, "1h");
@@ -61,7 +61,7 @@ fn what_was_before_is_put_back_after_a_kill_though_no_file_is_left() {
 
 /// Whatever becomes of its file meanwhile, and over as many starts as one likes.
 #[test]
-fn a_list_whose_file_was_moved_or_written_anew_in_the_trial_has_its_copy_once_it_is_confirmed() {
+fn list_moved_during_trial_has_copy_once_confirmed() {
     let list = |file: &str| format!("lists: [{{name: drop, path: $HOME/{file}}}]");
     for moves in [true, false] {
         for starts in 1..4 {
@@ -106,7 +106,7 @@ fn a_list_whose_file_was_moved_or_written_anew_in_the_trial_has_its_copy_once_it
 
 /// Its copy of before and that on trial have the same bytes, and mean the reverse.
 #[test]
-fn a_list_that_allows_on_trial_allows_after_a_kill_and_blocks_after_the_rollback() {
+fn change_to_allow_survives_kill_until_rollback() {
     for confirmed in [false, true] {
         let list = |allow: bool| {
             format!(
@@ -147,7 +147,7 @@ fn a_list_that_allows_on_trial_allows_after_a_kill_and_blocks_after_the_rollback
 
 /// Its copy of before stays, to be put back. Whoever names a list so meanwhile, with another file, has another list.
 #[test]
-fn a_list_that_was_taken_out_or_renamed_on_trial_does_not_come_back_with_a_start_within_it() {
+fn list_removed_on_trial_stays_removed_after_restart() {
     let (stays, seen) = ("203.0.113.8", ATTACKER);
     let friends =
         |name: &str, file: &str, allow: bool| format!("{{name: {name}, path: $HOME/{file}, allow: {allow}}}");
@@ -199,7 +199,7 @@ fn a_list_that_was_taken_out_or_renamed_on_trial_does_not_come_back_with_a_start
 
 /// What is on trial is what that start has read; one that comes after it takes no list for one that was not there.
 #[test]
-fn a_list_that_a_start_within_the_trial_took_out_does_not_come_back_with_the_next_one() {
+fn list_removed_by_restart_within_trial_stays_removed() {
     let list = |file: &str| format!("block: [198.51.100.9]\nlists: [{{name: drop, path: $HOME/{file}}}]");
     let mut net = before();
     net.configure(&list("drop.txt"));
@@ -222,7 +222,7 @@ fn a_list_that_a_start_within_the_trial_took_out_does_not_come_back_with_the_nex
 }
 
 #[test]
-fn whoever_confirms_is_told_which_list_is_held_back() {
+fn confirm_reports_held_back_lists() {
     let net = before();
     net.file("more.txt", "192.0.2.77\n");
     fs::remove_file(net.home().path("drop.txt")).expect("it was there");
@@ -235,7 +235,7 @@ fn whoever_confirms_is_told_which_list_is_held_back() {
 
 /// What is not valid at a start is not on trial: who confirms keeps what is in force, and is told that it is another.
 #[test]
-fn whoever_confirms_after_a_start_with_a_spoilt_configuration_is_told_what_stays() {
+fn confirm_after_bad_configuration_reports_what_stays() {
     let mut net = before();
     tries(&net, "1h");
     net.configure("block: [");
@@ -252,7 +252,7 @@ fn whoever_confirms_after_a_start_with_a_spoilt_configuration_is_told_what_stays
 
 /// As after a kill in the middle of `confirm`, long before a start: what it says is noted, and nothing has its place yet.
 #[test]
-fn what_was_being_confirmed_when_filterd_was_killed_is_confirmed() {
+fn kill_during_confirm_leaves_it_confirmed() {
     let mut net = before();
     tries(&net, "1h");
     wait_for_tried(&net, &["name drop\n", "name more\n"]);
@@ -276,7 +276,7 @@ fn what_was_being_confirmed_when_filterd_was_killed_is_confirmed() {
 
 /// Somebody has removed them, or they were lost: the next reload says that all is well, and makes it so.
 #[test]
-fn copies_that_are_gone_are_made_anew_by_the_next_reload() {
+fn next_reload_replaces_missing_copies() {
     let mut net = before();
     let copies = net.home().path("state/lists");
     let begun = Instant::now();

@@ -54,7 +54,7 @@ fn ends(net: &Net) -> Vec<(String, Option<u64>, Option<u64>)> {
 }
 
 #[test]
-fn a_rollback_gives_each_entry_the_end_that_it_had() {
+fn rollback_keeps_every_expiry() {
     for on_trial in TRIALS {
         let net = with_two("1h");
         let had = ends(&net);
@@ -67,7 +67,7 @@ fn a_rollback_gives_each_entry_the_end_that_it_had() {
 }
 
 #[test]
-fn what_was_over_before_a_trial_is_over_behind_its_rollback() {
+fn entries_expired_before_trial_stay_expired_after_rollback() {
     for on_trial in TRIALS {
         let net = with_two("2s");
         net.expect_each([OLD, NEW]).then_within(PATIENCE).passes();
@@ -83,7 +83,7 @@ fn what_was_over_before_a_trial_is_over_behind_its_rollback() {
 
 /// The next filterd rolls back what the one before has tried: when it begins, or when somebody says so.
 #[test]
-fn a_rollback_after_a_kill_gives_each_entry_the_end_that_it_had_and_nothing_comes_back_that_was_over() {
+fn rollback_after_kill_keeps_every_expiry() {
     for (number, (config, file)) in TRIALS.into_iter().enumerate() {
         // Some are over before it starts.
         let length = if number % 2 == 0 { "1h" } else { "3s" };
@@ -125,7 +125,7 @@ fn a_rollback_after_a_kill_gives_each_entry_the_end_that_it_had_and_nothing_come
 }
 
 #[test]
-fn what_came_in_a_trial_that_was_confirmed_keeps_its_time() {
+fn confirmed_trial_keeps_expiries_of_new_entries() {
     let mut net = with_two("1h");
     net.file("seen.txt", &format!("{OLD}\n{NEW}\n{ATTACKER}\n"));
     thread::sleep(Duration::from_millis(1100));

@@ -6,7 +6,7 @@ const WITH: &str = "block: [203.0.113.200]\nlists:\n- {name: drop, path: drop.tx
 
 /// Whoever begins with a list that is not there, or is none, needs the safety net more than others.
 #[test]
-fn a_list_that_was_never_loaded_keeps_nobody_from_trying() {
+fn list_never_loaded_does_not_prevent_trial() {
     for never in [None, Some("<html>\n<body>\n</html>\n")] {
         let mut net = Net::new();
         if let Some(text) = never {
@@ -25,7 +25,7 @@ fn a_list_that_was_never_loaded_keeps_nobody_from_trying() {
 
 /// It is read on trial, and goes with it. A reload takes it then, and so does another trial.
 #[test]
-fn what_came_on_trial_of_a_list_that_was_never_loaded_goes_with_it() {
+fn rollback_removes_list_first_loaded_on_trial() {
     let mut net = Net::new();
     net.start(WITH);
     net.file("drop.txt", &format!("{ATTACKER}\n"));
@@ -51,7 +51,7 @@ fn what_came_on_trial_of_a_list_that_was_never_loaded_goes_with_it() {
 
 /// Also where another filterd goes on with the trial, and whatever the list is called on it.
 #[test]
-fn what_came_on_trial_of_it_goes_with_a_rollback_after_a_start_within_the_trial() {
+fn rollback_after_restart_removes_list_loaded_on_trial() {
     for on_trial in [WITH.to_owned(), WITH.replace("name: drop", "name: other")] {
         let mut net = Net::new();
         net.start(WITH);

@@ -10,7 +10,7 @@ use super::*;
 
 /// At once, whole, and with what was added meanwhile; asked for twice it is so already, and with nothing on trial it is a no.
 #[test]
-fn what_is_on_trial_is_rolled_back_at_once_when_somebody_says_so() {
+fn rollback_command_restores_everything_at_once() {
     let mut net = before();
     nothing_is_on_trial(&net);
     tries(&net, "1h");
@@ -43,7 +43,7 @@ fn what_is_on_trial_is_rolled_back_at_once_when_somebody_says_so() {
 
 /// Whoever edits the file during the trial has not said that it is to be taken: not before the next reload.
 #[test]
-fn a_configuration_that_was_edited_during_the_trial_does_not_come_with_a_start_after_the_rollback() {
+fn start_after_rollback_ignores_edited_configuration() {
     let block = |source: &str| format!("block: [{source}]");
     for (starts_on_trial, by_itself) in [(true, false), (false, false), (true, true), (false, true)] {
         let mut net = Net::new();
@@ -84,7 +84,7 @@ fn a_configuration_that_was_edited_during_the_trial_does_not_come_with_a_start_a
 /// The filterd that rolls back has all of it in hand, and puts it where the next one looks; after that, what files say is
 /// better than nothing.
 #[test]
-fn what_was_before_is_in_force_after_a_start_though_copies_were_removed() {
+fn rollback_survives_start_with_removed_copies() {
     let config = |block: &str| format!("block: [{block}]\nlists: [{{name: drop, path: $HOME/drop.txt}}]");
     for (removed, is_after) in [("state/lists", false), ("state/lists", true), ("state", false)] {
         let mut net = Net::new();
@@ -118,7 +118,7 @@ fn what_was_before_is_in_force_after_a_start_though_copies_were_removed() {
 
 /// What is not valid decides nothing: neither that start nor the next one takes what was not confirmed.
 #[test]
-fn a_slip_in_the_configuration_does_not_bring_what_was_rolled_back() {
+fn invalid_configuration_does_not_restore_rolled_back_one() {
     let (before, after) = (format!("block: [{ATTACKER}]"), format!("block: [{BYSTANDER}]"));
     let mut net = Net::new();
     net.start(&before);
@@ -136,7 +136,7 @@ fn a_slip_in_the_configuration_does_not_bring_what_was_rolled_back() {
 
 /// There is no room for a note of it, so the one of the trial is written over: nobody who starts then goes on with that.
 #[test]
-fn a_rollback_on_a_full_disk_is_not_undone_by_the_next_start() {
+fn start_keeps_rollback_made_on_full_disk() {
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         let mut net = Net::new();
         let disk = SmallDisk::of_state(net.home());
@@ -183,7 +183,7 @@ fn a_rollback_that_cannot_be_noted_says_so() {
 
 /// The next start would go on with the trial, or roll back what was confirmed.
 #[test]
-fn a_confirmation_that_cannot_be_noted_says_so_until_it_is() {
+fn confirmation_that_cannot_be_recorded_is_reported() {
     let mut net = before();
     tries(&net, "1h");
     let note = net.home().path("state/trial");
@@ -203,7 +203,7 @@ fn a_confirmation_that_cannot_be_noted_says_so_until_it_is() {
 
 /// In the very moment in which its time is over, and from many sides: it happens once, and all are told that it is so.
 #[test]
-fn a_rollback_that_comes_with_the_end_of_the_trial_is_the_same_one() {
+fn simultaneous_rollbacks_happen_once() {
     let net = before();
     for _ in 0..3 {
         change_files(&net);
@@ -230,7 +230,7 @@ fn a_rollback_that_comes_with_the_end_of_the_trial_is_the_same_one() {
 
 /// The reload has come to its end before it is rolled back, and whoever asked for it is told that it was in force.
 #[test]
-fn a_rollback_that_comes_while_the_reload_is_at_work_waits_for_it() {
+fn rollback_waits_for_the_running_reload() {
     let net = before();
     let many: String = (0..200_000)
         .map(|host: u32| format!("11.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
@@ -259,7 +259,7 @@ fn a_rollback_that_comes_while_the_reload_is_at_work_waits_for_it() {
 
 /// Not by what was fetched meanwhile, and not a moment later: lists are what they were, until they are fetched again.
 #[test]
-fn what_is_fetched_during_a_trial_does_not_come_with_the_rollback() {
+fn download_during_trial_does_not_survive_rollback() {
     let mut net = Net::new();
     let site = Site::up(&net);
     site.has("203.0.113.200\n");
@@ -300,7 +300,7 @@ fn what_is_fetched_during_a_trial_does_not_come_with_the_rollback() {
 
 /// What is told to be typed during a trial can be typed then.
 #[test]
-fn while_one_is_on_trial_no_remedy_is_a_command_that_is_refused() {
+fn remedies_shown_during_trial_work() {
     let net = before();
     net.configure("block: [198.51.100.9]\nlists: [{name: drop, path: $HOME/drop.txt}, {name: more, path: $HOME/more.txt}]");
     net.filterd(["reload", "--confirm", "1h"]).exits(7).complains("list \"more\" is not loaded");
@@ -348,7 +348,7 @@ fn tries_again(net: &Net) {
 
 /// A list of which everything is over is in force as whole as any other: there is a copy of it.
 #[test]
-fn after_a_rollback_another_is_tried_though_what_a_list_names_is_over() {
+fn trial_works_after_rollback_with_expired_list() {
     let mut net = Net::new();
     net.file("seen.txt", BYSTANDER);
     net.start("lists: [{name: seen, path: $HOME/seen.txt, ttl: 1s}]");
@@ -365,7 +365,7 @@ fn after_a_rollback_another_is_tried_though_what_a_list_names_is_over() {
 
 /// What a reload on trial was told to accept is taken back with it: the interface is missed as before.
 #[test]
-fn what_was_accepted_on_trial_is_missed_again_after_a_rollback() {
+fn interface_accepted_on_trial_is_missed_after_rollback() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.configure("interfaces: [eth0, usb0]\nblock: [203.0.113.7]");
     net.filterd(["reload"]).exits(7).complains("usb0");
@@ -379,7 +379,7 @@ fn what_was_accepted_on_trial_is_missed_again_after_a_rollback() {
 
 /// Configuration and lists say what is in force: there is nothing that somebody would have to decide, now or after a start.
 #[test]
-fn a_trial_that_has_changed_nothing_leaves_nothing_to_be_told() {
+fn trial_without_changes_leaves_no_report() {
     for by_itself in [true, false] {
         let mut net = before();
         // As a job writes it every night, with the same in it.
@@ -409,7 +409,7 @@ fn a_trial_that_has_changed_nothing_leaves_nothing_to_be_told() {
 }
 
 #[test]
-fn of_a_list_that_says_what_it_said_before_a_rollback_has_nothing_to_tell() {
+fn unchanged_list_reports_nothing_after_rollback() {
     let mut net = before();
     net.file("drop.txt", "192.0.2.78\n203.0.113.200\n");
     net.filterd(["reload"]).succeeds();
@@ -426,7 +426,7 @@ fn of_a_list_that_says_what_it_said_before_a_rollback_has_nothing_to_tell() {
 }
 
 #[test]
-fn a_rollback_tells_all_that_it_switches_back_also_of_lists_whose_files_have_changed() {
+fn rollback_reports_everything_it_restores() {
     let lists = |one: &str, two: &str| {
         format!("lists: [{{name: one, path: $HOME/one.txt{one}}}, {{name: two, path: $HOME/two.txt{two}}}]")
     };

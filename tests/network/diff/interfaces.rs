@@ -11,7 +11,7 @@ use super::connect_from;
 /// Whatever the configuration says of interfaces: what a reload holds back, `diff` does not call detached, nor what is not
 /// there attached; and nobody is cut for the sake of an interface that is not there.
 #[test]
-fn diff_says_of_interfaces_what_a_reload_then_does() {
+fn diff_predicts_interfaces_as_reload_does() {
     let mut net = Net::with_links(4);
     net.start("interfaces: [eth0]\nblock: [192.0.2.77]");
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
@@ -69,7 +69,7 @@ fn diff_says_of_interfaces_what_a_reload_then_does() {
 /// Whether a driver takes the filter is known when it is asked; what the kernel says without that is told before, and nothing
 /// is promised. The loopback has no driver that runs programs.
 #[test]
-fn diff_promises_no_interface_whose_driver_is_not_asked_yet() {
+fn diff_promises_no_untested_interface() {
     let mut net = Net::with_links(2);
     let on =
         |interfaces: &str, mode: &str| format!("interfaces: {interfaces}\nmode: {mode}\nblock: [192.0.2.77]");

@@ -9,7 +9,7 @@ use super::say;
 use super::site::{A, Site, gzip, ok};
 
 #[test]
-fn what_breaks_off_is_not_whole() {
+fn interrupted_body_is_incomplete() {
     let site = Site::new();
     site.serve(A, |asked, to| {
         let packed = gzip("1.2.3.4\n".repeat(1000).as_bytes());
@@ -53,7 +53,7 @@ fn what_breaks_off_is_not_whole() {
 }
 
 #[test]
-fn what_ends_with_its_last_line_is_whole_though_nobody_told_its_size() {
+fn body_without_size_ends_with_its_last_line() {
     let site = Site::new();
     site.serve(A, |asked, to| {
         let ends = if asked.path == "/json" { "{\"cidr\": \"1.2.3.0/24\"}" } else { "1.2.3.4\n" };
@@ -66,7 +66,7 @@ fn what_ends_with_its_last_line_is_whole_though_nobody_told_its_size() {
 }
 
 #[test]
-fn what_is_no_http_is_told_to_make_no_sense() {
+fn invalid_http_is_reported() {
     let site = Site::new();
     site.serve(A, |asked, to| match asked.path.as_str() {
         "/mail" => say(to, "220 mail.example ESMTP ready\r\n\r\n"),
@@ -84,7 +84,7 @@ fn what_is_no_http_is_told_to_make_no_sense() {
 }
 
 #[test]
-fn what_is_too_large_is_not_taken_however_small_it_comes() {
+fn oversized_body_is_refused_even_compressed() {
     let site = Site::new();
     site.serve(A, |asked, to| match asked.path.as_str() {
         // 50 MiB in 50 KiB.
@@ -101,7 +101,7 @@ fn what_is_too_large_is_not_taken_however_small_it_comes() {
 }
 
 #[test]
-fn what_is_too_slow_is_not_waited_for() {
+fn slow_download_times_out() {
     let site = Site::new();
     site.serve(A, |asked, to| {
         if asked.path == "/drips" {
@@ -123,7 +123,7 @@ fn what_is_too_slow_is_not_waited_for() {
 }
 
 #[test]
-fn redirects_are_followed_a_few_times_and_only_to_where_lists_are() {
+fn redirects_are_limited_and_checked() {
     let site = Site::new();
     let web = site.serve(A, |asked, to| {
         let there = match asked.path.as_str() {
@@ -153,7 +153,7 @@ fn redirects_are_followed_a_few_times_and_only_to_where_lists_are() {
 }
 
 #[test]
-fn a_host_that_nobody_knows_or_that_does_not_answer_is_told() {
+fn unknown_or_silent_host_is_reported() {
     let site = Site::new();
     let told = site.text(site.order_at("http://no-such-name.example/"));
     assert!(

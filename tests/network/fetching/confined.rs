@@ -12,7 +12,7 @@ use super::say;
 use super::site::{A, Site};
 
 #[test]
-fn who_starts_fetches_is_not_root_and_ends_with_its_daemon() {
+fn spawner_is_unprivileged_and_ends_with_daemon() {
     let mut net = Net::with_filterd("");
     let spawner = fetcher_of(net.daemon().id());
     // It takes things from itself while its daemon begins.
@@ -29,7 +29,7 @@ fn who_starts_fetches_is_not_root_and_ends_with_its_daemon() {
 }
 
 #[test]
-fn who_fetches_is_held_to_it_and_ends_when_nobody_listens() {
+fn fetcher_is_confined_and_ends_without_reader() {
     let site = Site::new();
     let (go_on, wait) = mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
@@ -56,7 +56,7 @@ fn who_fetches_is_held_to_it_and_ends_when_nobody_listens() {
 }
 
 #[test]
-fn who_dies_is_never_taken_for_an_end() {
+fn dead_fetcher_is_no_end_of_body() {
     let site = Site::new();
     let (go_on, wait) = mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
@@ -73,7 +73,7 @@ fn who_dies_is_never_taken_for_an_end() {
 }
 
 #[test]
-fn when_nobody_asks_any_more_fetches_end_too() {
+fn dead_spawner_interrupts_its_downloads() {
     let site = Site::new();
     site.serve(A, |_, _| thread::sleep(Duration::from_secs(30)));
     let spawner = site.spawner();

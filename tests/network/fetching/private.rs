@@ -23,7 +23,7 @@ const DISGUISES: [(&str, Unreachable); 11] = [
 ];
 
 #[test]
-fn what_only_some_can_reach_is_not_asked_by_whatever_name() {
+fn private_addresses_are_refused_under_every_name() {
     let site = Site::new();
     let inside = site.serve(PRIVATE, |_, to| ok(to, "", b"secret"));
     site.serve(A, |asked, to| {
@@ -49,7 +49,7 @@ fn what_only_some_can_reach_is_not_asked_by_whatever_name() {
 }
 
 #[test]
-fn of_several_addresses_only_those_are_asked_that_may_be() {
+fn only_permitted_addresses_are_tried() {
     if !fs::read_to_string("/etc/host.conf").is_ok_and(|text| text.contains("multi on")) {
         eprintln!("SKIPPED a name with several addresses: this system takes the first of a file only");
         return;
@@ -62,7 +62,7 @@ fn of_several_addresses_only_those_are_asked_that_may_be() {
 }
 
 #[test]
-fn this_hosts_own_addresses_are_not_asked_though_everybody_can_reach_them() {
+fn own_addresses_are_refused() {
     let site = Site::new();
     let web = site.serve(A, |_, to| ok(to, "", b"1.2.3.4\n"));
     let mut order = site.order(A, "list");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use filterd::fetch::{FetchError, Fetched, Fetcher, Order};
+use filterd::fetch::{FetchError, FetchOrder, Fetched, Fetcher};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use harness::{Asked, Authority, Home, Namespace, Web, Where, unique_name};
@@ -119,12 +119,12 @@ impl Site {
     }
 
     /// What comes without anything being said.
-    pub fn order(&self, host: Host, path: &str) -> Order {
+    pub fn order(&self, host: Host, path: &str) -> FetchOrder {
         self.order_at(&format!("http://{}/{path}", host.name))
     }
 
-    pub fn order_at(&self, url: &str) -> Order {
-        Order {
+    pub fn order_at(&self, url: &str) -> FetchOrder {
+        FetchOrder {
             url: url.parse().expect("a story names an url"),
             etag: None,
             last_modified: None,
@@ -137,12 +137,12 @@ impl Site {
         }
     }
 
-    pub fn fetch(&self, order: Order) -> Result<Fetched, FetchError> {
+    pub fn fetch(&self, order: FetchOrder) -> Result<Fetched, FetchError> {
         self.fetcher.fetch(order)
     }
 
     /// All of it, or why not all.
-    pub fn text(&self, order: Order) -> Result<String, FetchError> {
+    pub fn text(&self, order: FetchOrder) -> Result<String, FetchError> {
         let Fetched::Body(mut body) = self.fetch(order)? else { panic!("nothing is known of it") };
         let mut text = String::new();
         match body.read_to_string(&mut text) {

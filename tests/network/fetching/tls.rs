@@ -37,7 +37,7 @@ fn a_server_is_known_by_its_certificate() {
 }
 
 #[test]
-fn who_cannot_be_trusted_is_asked_for_nothing() {
+fn untrusted_server_gets_no_request() {
     let site = Site::with_authority(|authority, path| authority.write(path));
     let expired =
         site.serve_tls(A, site.authority.certificate("a.example", -1), |_, to| ok(to, "", b"1.2.3.4\n"));
@@ -54,7 +54,7 @@ fn who_cannot_be_trusted_is_asked_for_nothing() {
 }
 
 #[test]
-fn a_system_that_trusts_nobody_fetches_over_http_alone() {
+fn without_authorities_only_http_is_downloaded() {
     let site = Site::new();
     site.serve(A, |_, to| ok(to, "", b"1.2.3.4\n"));
     let told = site.text(site.order_at("https://a.example/"));
@@ -64,7 +64,7 @@ fn a_system_that_trusts_nobody_fetches_over_http_alone() {
 
 /// Whoever writes https:// before a port for http is told so, and not to look at certificates.
 #[test]
-fn a_port_without_tls_is_no_matter_of_trust() {
+fn https_to_plain_port_is_no_certificate_error() {
     let site = Site::with_authority(|authority, path| authority.write(path));
     site.answer("9.9.9.9:80", "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
     site.answer("9.9.9.10:80", "SSH-2.0-OpenSSH_9.2\r\n");

@@ -95,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn there_are_as_many_sorted_quadruples_as_the_paper_says() {
+    fn number_of_sorted_quadruples_matches_paper() {
         let words = SemiSorted::new(1, 13);
         assert_eq!(words.quadruples.len(), 3876);
         assert_eq!(words.bits(), 48);

@@ -69,7 +69,7 @@ impl Words for Torn<'_> {
 /// The counters are there for the reader who looks into one home too early and into the other too late: chance hardly ever
 /// brings him about, so here he is made.
 #[test]
-fn whoever_moves_between_two_loads_is_not_missed() {
+fn entry_moved_between_loads_is_found() {
     let live = Versioned::new(INDEX_BITS);
     let copy = || (0..Versioned::size(INDEX_BITS)).map(|at| live.words().load(at)).collect::<Vec<_>>();
     let stay: Vec<u32> = (1..=STAY).filter(|&address| live.insert(address).is_ok()).collect();

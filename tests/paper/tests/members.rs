@@ -112,7 +112,7 @@ proptest! {
 
 /// Cells of a d-left filter count to three; a hundred million members have four that look alike.
 #[test]
-fn more_who_look_alike_than_a_cell_counts_come_and_go() {
+fn counter_overflow_in_cells_loses_no_member() {
     let mut filter = DLeft::new(4096, 5);
     (0..7).for_each(|time| assert!(filter.insert(1).is_ok(), "refused after {time}"));
     for left in (0..7).rev() {

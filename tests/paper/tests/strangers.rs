@@ -30,7 +30,7 @@ fn expect(what: &str, measured: f64, expected: f64, tolerance: f64) {
 
 /// At most 2b fingerprints are compared, each equal with a chance of 2^-f (section 5.1 of the paper).
 #[test]
-fn a_cuckoo_filter_errs_as_often_as_its_fingerprints_are_short() {
+fn cuckoo_filter_error_rate_matches_fingerprint_length() {
     for (fingerprint, bucket, index_bits) in [(8, 4, 14), (12, 4, 14), (8, 2, 14), (12, 8, 13)] {
         let shape = Shape { fingerprint, bucket, index_bits };
         let mut filter = Plain::new(shape, Room::Path);
@@ -41,7 +41,7 @@ fn a_cuckoo_filter_errs_as_often_as_its_fingerprints_are_short() {
 }
 
 #[test]
-fn semi_sorting_halves_the_errors_at_the_same_size() {
+fn semi_sorting_halves_errors_at_same_size() {
     let (shape, longer) = [12, 13].map(|fingerprint| Shape { fingerprint, bucket: 4, index_bits: 15 }).into();
     let (mut plain, mut sorted) = (Plain::new(shape, Room::Path), Sorted::new(longer, Room::Path));
     fill(&mut plain, 120_000);
@@ -65,7 +65,7 @@ fn bloom_filters_err_as_the_formula_says() {
 
 /// A non-member is found if its quotient and remainder are somebody's: load ÷ 2^r.
 #[test]
-fn a_quotient_filter_errs_as_its_remainders_are_short() {
+fn quotient_filter_error_rate_matches_remainder_length() {
     let mut filter = Quotient::new(15, 9);
     let members = filter.slots() * 9 / 10;
     assert_eq!(fill(&mut filter, members), members);
@@ -74,7 +74,7 @@ fn a_quotient_filter_errs_as_its_remainders_are_short() {
 
 /// Thirty-two cells are compared, as far as they are taken.
 #[test]
-fn a_d_left_filter_errs_as_its_remainders_are_short() {
+fn d_left_filter_error_rate_matches_remainder_length() {
     let mut filter = DLeft::new(2_000_000, 12);
     let load = fill(&mut filter, u64::MAX) as f64 / filter.slots() as f64;
     assert!((0.80..0.95).contains(&load), "refused at {load:.3}");

@@ -206,7 +206,7 @@ mod tests {
     /// FAULTS B3: whoever built filterd first got a toolchain of 237 MB and a linker. Now he gets one only where he changed
     /// something himself.
     #[test]
-    fn a_fresh_clone_is_built_without_a_toolchain_for_bpf() {
+    fn fresh_clone_builds_without_bpf_toolchain() {
         assert_eq!(manifest().unwrap().changed().unwrap(), Vec::<String>::new(), "try `cargo xtask objects`");
         for architecture in ARCHITECTURES {
             for object in COMMITTED {

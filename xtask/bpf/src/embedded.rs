@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_debuggers_read_is_left_out_and_all_else_stays() {
+    fn only_debug_sections_are_stripped() {
         let linked = linked();
         let written = embedded(&linked).unwrap();
         let [before, after] = [&linked, &written].map(|bytes| object::File::parse(bytes.as_slice()).unwrap());
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_told() {
+    fn invalid_object_is_reported() {
         let told = format!("{:#}", embedded(b"no ELF").unwrap_err());
         assert!(told.starts_with("it is no ELF file that can be written anew: "), "{told}");
     }

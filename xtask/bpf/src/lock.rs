@@ -108,13 +108,13 @@ checksum = "33"
 "#;
 
     #[test]
-    fn what_something_depends_on_is_what_the_lock_says_and_no_more() {
+    fn dependencies_match_the_lock_file() {
         let below: Vec<_> = below(LOCK, &["ours"]).into_iter().collect();
         assert_eq!(below, [("syn 2.0.1".into(), "22".into()), ("words 3.0.0".into(), "33".into())]);
     }
 
     #[test]
-    fn what_nothing_depends_on_is_below_nothing() {
+    fn unknown_package_has_no_dependents() {
         assert!(below(LOCK, &["unknown"]).is_empty());
         assert_eq!(below(LOCK, &["other"]).len(), 1);
     }

@@ -110,17 +110,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn manifest_round_trips() {
         assert_eq!(Manifest::parse(&some().text()), some());
     }
 
     #[test]
-    fn what_nobody_touched_has_not_changed() {
+    fn untouched_inputs_are_unchanged() {
         assert_eq!(some().changed().unwrap(), Vec::<String>::new());
     }
 
     #[test]
-    fn what_is_another_one_gone_or_new_has_changed() {
+    fn changed_missing_and_new_inputs_are_changes() {
         let mut manifest = some();
         let parts = &mut manifest.parts;
         *parts.get_mut("source filter-common/src/lib.rs").unwrap() = "0".repeat(64);

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_names_the_command_and_what_it_said() {
+    fn failure_names_command_and_its_output() {
         let error = output(Command::new("sh").args(["-c", "echo alas >&2; exit 3"])).unwrap_err().to_string();
         assert!(error.contains("sh -c") && error.contains('3') && error.contains("alas"), "{error}");
     }

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_goals_names_those_that_are_missed() {
+    fn goals_page_names_missed_goals() {
         let entries = [entry("live", PAGE, ""), entry("paper", "# Paper\n", "")];
         let text = goals(&entries);
         assert!(text.contains("| live | small ≤ 2 | 3.00 |") && !text.contains("| live | fast"), "{text}");

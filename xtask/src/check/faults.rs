@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told() {
+    fn missing_test_is_reported() {
         let root = workspace::root();
         let own = "xtask/src/check/faults::what_is_not_there_is_told";
         assert_eq!(of_fault("P1", &[own], &root), Vec::<String>::new());

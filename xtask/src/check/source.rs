@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_in_the_middle_is_seen_even_in_a_macro() {
+    fn path_inside_a_macro_is_seen() {
         assert_eq!(names("fn f() { println!(\"{}\", crate::daemon::name()) }"), ["crate::daemon::name"]);
     }
 

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_action_by_its_tag_is_told_with_its_line() {
+    fn action_by_tag_is_reported_with_line() {
         let hash = "d23441a48e516b6c34aea4fa41551a30e30af803";
         let workflow = format!(
             "jobs:\n  - uses: actions/checkout@{hash} # v6\n  - name: x\n    uses: a/b@v4\n  - uses: ./own\n  - uses: c/d\n"
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_with_a_secret_that_builds_is_told() {
+    fn building_job_with_secret_is_reported() {
         let job = |name: &str, steps: &str| format!("  {name}:\n    steps:\n{steps}");
         let (build, sign) =
             ("      - run: cargo build\n", "      - env:\n          KEY: ${{ secrets.KEY }}\n");
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_from_elsewhere_or_without_a_checksum_is_told() {
+    fn crate_without_registry_checksum_is_reported() {
         let lock = format!(
             "version = 4\n\n[[package]]\nname = \"own\"\nversion = \"1\"\n\n[[package]]\nname = \"good\"\nsource = \"{REGISTRY}\"\nchecksum = \"12\"\n\n\
              [[package]]\nname = \"bare\"\nsource = \"{REGISTRY}\"\n\n[[package]]\nname = \"git\"\nsource = \"git+https://x\"\nchecksum = \"1\"\n"
@@ -137,7 +137,7 @@ mod tests {
 
     /// FAULTS B4: once it was clap, object and proc-macro2.
     #[test]
-    fn what_the_daemons_builders_would_have_to_build_first_is_told() {
+    fn extra_build_dependencies_are_reported() {
         let lock = |daemon: &str, build: &str| {
             format!(
                 "[[package]]\nname = \"filter-daemon\"\ndependencies = [\n \"{daemon}\",\n]\n\n[[package]]\nname = \"bpf-build\"\n\

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crate_is_billed_with_its_version_licence_and_checksum() {
+    fn bill_has_version_licence_and_checksum() {
         let lock = "[[package]]\nname = \"aya\"\nversion = \"0.14.0\"\nsource = \"r\"\nchecksum = \"ab12\"\n";
         let crates = ["aya v0.14.0|MIT/Apache-2.0", "filter-common v0.1.0 (/where)|MIT"];
         let crates = crates.map(|line| line_of_tree(line).unwrap()).into_iter().collect();

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_its_documents_name_is_in_the_package() {
+    fn files_named_in_documents_are_packaged() {
         let place = scratch("documents");
         let staged = Staged::new(place.clone()).unwrap();
         documents(&staged, &workspace::root()).unwrap();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manual_and_completions_go_where_they_are_looked_for() {
+    fn manual_and_completions_are_installed_where_expected() {
         let place = scratch("deb");
         let tree = Staged::new(place.join("tree")).unwrap();
         let files =

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_that_names_where_it_was_built_is_refused() {
+    fn binary_with_build_path_is_refused() {
         let binary = std::env::temp_dir().join(format!("xtask-places-{}", std::process::id()));
         let check = |text: &str| {
             fs::write(&binary, text).unwrap();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_directory_in_the_tree_is_not_called_by_the_tree() {
+    fn target_directory_inside_tree_is_replaced_first() {
         let names: Vec<_> = places(&own()).unwrap().into_iter().map(|(_, name)| name).collect();
         let place = |wanted| names.iter().position(|name| *name == wanted).unwrap();
         assert!(place("filterd") < place("target") && place("cargo") < place("crates"), "{names:?}");

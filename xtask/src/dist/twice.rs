@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_only_one_has_is_told() {
+    fn file_in_only_one_package_is_reported() {
         let told = told("more", |made| fs::write(made.join("more"), "").unwrap());
         assert!(told.starts_with("there are [") && told.contains("\"more\""), "{told}");
     }

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_or_all_are_chosen_and_a_mistake_is_told() {
+    fn one_or_all_machines_can_be_chosen() {
         assert_eq!(named(None).unwrap().len(), MACHINES.len());
         assert_eq!(named(Some("trixie")).unwrap(), [&MACHINES[1]]);
         let error = named(Some("sid")).unwrap_err().to_string();

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_or_changed_must_be_needed_and_nothing_may_go() {
+    fn new_packages_must_be_needed() {
         let needed = ["g++".to_owned(), "libc6".to_owned()].into();
         let before = read("libc6:amd64\t1\nbash\t5\n");
         assert_eq!(before["libc6"], "1");

@@ -35,7 +35,7 @@ mod tests {
     const WORKSPACE: &str = include_str!("../../../Cargo.toml");
 
     #[test]
-    fn readme_tells_whoever_builds_it_what_can_be_typed() {
+    fn readme_build_commands_are_found() {
         let commands = commands(README);
         assert!(commands[0].starts_with("apt-get install "), "{commands:?}");
         assert!(commands[1..].iter().all(|command| command.starts_with("cargo xtask ")), "{commands:?}");
@@ -45,7 +45,7 @@ mod tests {
 
     /// FAULTS B2: the first line failed with "failed to parse manifest", and nothing said which Rust would do.
     #[test]
-    fn readme_says_which_rust_it_takes_and_begins_with_one_that_will_do() {
+    fn readme_states_the_required_rust_version() {
         let asked = format!("Rust {} or newer", rust_version());
         for (page, text) in [("README.md", README), ("CONTRIBUTING.md", CONTRIBUTING)] {
             assert!(text.contains(&asked), "{page} does not say {asked:?}");

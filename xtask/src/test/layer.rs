@@ -92,14 +92,11 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// Tests that declare a limit of their own. They are models or soaks by nature, and stand beside what they share code with.
 pub const SLOW: [(&str, Duration); 5] = [
-    (
-        "daemon::guard::tests::none_of_the_guarded_is_ever_dropped_and_diff_had_named_whoever_is_cut",
-        MODEL_LIMIT,
-    ),
-    ("kernel::tests::whatever_the_kernel_refuses_packets_meet_what_is_blocked", MODEL_LIMIT),
-    ("pages::whatever_the_pages_say_only_what_was_written_is_read", MODEL_LIMIT),
-    ("fail2ban::a_restart_with_thousands_of_bans_unblocks_nobody", MODEL_LIMIT),
-    ("pages::others_are_served_while_a_flush_releases_two_million", MODEL_LIMIT),
+    ("daemon::guard::tests::guarded_are_never_dropped_and_diff_names_cuts", MODEL_LIMIT),
+    ("kernel::tests::refusals_never_change_verdicts", MODEL_LIMIT),
+    ("pages::damaged_pages_never_invent_rows", MODEL_LIMIT),
+    ("fail2ban::restart_with_thousands_of_bans_unblocks_none", MODEL_LIMIT),
+    ("pages::flush_of_two_million_delays_no_one", MODEL_LIMIT),
 ];
 
 /// Thousands of random stories, processes or grace periods.

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_are_told_in_words() {
+    fn exit_codes_are_explained() {
         let limit = Duration::from_secs(120);
         for (raw, words) in [
             (0, None),

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_see_no_locale_proxy_or_colour_of_the_caller() {
+    fn tests_ignore_locale_proxy_and_colours() {
         for (name, kept) in [
             ("PATH", true),
             ("HOME", true),
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_for_a_test_stays() {
+    fn variables_set_for_a_test_stay() {
         let mut command = Command::new("true");
         command.env("PATH", "/only").env("FILTERD_BIN", "/x");
         set(&mut command);

@@ -186,14 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_test_prints_is_no_result() {
+    fn output_of_a_test_is_no_result() {
         let text = "successes:\n\n---- results stdout ----\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n\n\
                     successes:\n    results\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured";
         assert_eq!(tally(text, true).to_string(), "1 passed, 0 failed, 0 skipped");
     }
 
     #[test]
-    fn whoever_failed_is_named_with_what_it_said_last() {
+    fn failed_test_is_named_with_last_output() {
         let text = "test a ... ok\ntest b::c ... FAILED\n\nsuccesses:\n\n---- a stdout ----\nhi\n\nsuccesses:\n    a\n\nfailures:\n\n\
                     ---- b::c stdout ----\nhello\n\nthread 'b::c' (7) panicked at src/b.rs:1:2:\nwhat a day\nstack backtrace:\n\
                     \x20  0: core\n\n\nfailures:\n    b::c\n\n\
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_run_is_nothing_proven() {
+    fn no_tests_prove_nothing() {
         assert!(!tally("", true).is_good());
     }
 }

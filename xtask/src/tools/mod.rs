@@ -204,14 +204,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_works_here_is_taken_from_here() {
+    fn working_local_tool_is_used() {
         let nowhere = Path::new("/nonexistent");
         let place = asked("sh", "no-such-package", "-c true").place(nowhere).unwrap();
         assert!(matches!(place, Place::Own(_)), "{place:?}");
     }
 
     #[test]
-    fn what_does_not_work_here_is_not_taken_from_here() {
+    fn broken_local_program_is_not_used() {
         assert!(!tool("false", "none").works(&Place::Own("/bin/false".into())));
         assert!(!helps("false", "none", "Usage").works(&Place::Own("/bin/false".into())));
         assert!(!tool("none", "none").works(&Place::Own("/nonexistent/none".into())));

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_is_installed_stands_in_the_way() {
+    fn installed_packages_do_not_interfere() {
         let line = process::line(&download(&Apt::Own, &["spin"], Path::new("/c")));
         assert!(line.contains("status=/c/status") && line.ends_with("Dir::Cache=/c spin"), "{line}");
         assert!(line.contains("--download-only"), "{line}");

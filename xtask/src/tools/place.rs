@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_libraries_of_a_program_of_this_machine_are_named() {
+    fn libraries_of_local_program_are_named() {
         let libraries = Place::Own("/bin/sh".into()).libraries().unwrap();
         assert!(
             libraries.iter().any(|(_, place)| place.to_string_lossy().contains("libc.so")),

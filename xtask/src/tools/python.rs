@@ -84,7 +84,7 @@ print(hashlib.sha256(open(path, 'rb').read()).hexdigest(), end='')
     }
 
     #[test]
-    fn an_environment_is_made_anew_where_the_list_is_another() {
+    fn changed_list_rebuilds_the_environment() {
         let root = scratch("list");
         assert!(!is_made_by(&root, "z3-solver==1\n"), "there is none");
         fs::write(root.join(LIST), "z3-solver==1\n").unwrap();
@@ -99,7 +99,7 @@ print(hashlib.sha256(open(path, 'rb').read()).hexdigest(), end='')
     }
 
     #[test]
-    fn a_file_that_is_not_what_it_was_is_refused() {
+    fn changed_file_is_refused() {
         let python = Path::new("python3");
         if process::output(Command::new(python).args(["-m", "pip", "--version"])).is_err() {
             println!("SKIPPED sums of packages for Python: this machine's has no pip");

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrapper_starts_the_program_with_what_it_needs_and_hands_its_words_on() {
+    fn wrapper_starts_program_with_its_environment() {
         let wrapper = unpacked(None).wrapper("qemu-system-x86_64");
         assert!(
             wrapper.contains("\nexport QEMU_MODULE_DIR='/c/qemu/usr/lib/x86_64-linux-gnu/qemu'\n"),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_that_came_along_are_told_to_the_loader_alone() {
+    fn bundled_libraries_reach_only_the_loader() {
         let loader = Loader { file: "/c/qemu/lib/ld-linux.so.2".into(), libraries: "/c/qemu/lib".to_owned() };
         let wrapper = unpacked(Some(loader)).wrapper("spin");
         let expected = "exec '/c/qemu/lib/ld-linux.so.2' '--argv0' 'spin' '--library-path' '/c/qemu/lib' \
@@ -239,12 +239,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_package_brings_no_program() {
+    fn invalid_package_has_no_program() {
         assert!(in_package(Path::new("/nonexistent"), "sh").is_empty());
     }
 
     #[test]
-    fn a_link_out_of_the_package_is_not_taken() {
+    fn link_out_of_package_is_refused() {
         let root = std::env::temp_dir().join(format!("xtask-place-{}", std::process::id()));
         for directory in ["bin", "sbin"] {
             fs::create_dir_all(root.join(directory)).unwrap();

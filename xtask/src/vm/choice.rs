@@ -5,22 +5,23 @@
 type Stories = (&'static str, &'static str);
 
 /// Told on every kernel: what they show, kernels could do differently.
-const EVERYWHERE: [Stories; 19] = [
-    ("add_remove::the_", "packets meet each change of a map in use"),
+const EVERYWHERE: [Stories; 20] = [
+    ("add_remove::add_and_remove_affect_the_next_packet", "packets meet each change of a map in use"),
+    ("add_remove::the_same_holds_for_ipv6", "the same"),
     ("attack_injected::", "seccomp and Landlock, and what each refuses"),
     ("attach::", "links of XDP, native and generic, and what is attached there already"),
-    ("bulk::while", "maps of many words, written while they are read"),
+    ("bulk::growing_table_drops_exactly_the_listed", "maps of many words, written while they are read"),
     ("crash::a_killed", "what is pinned goes on when its process is gone"),
-    ("crash::the_next_one", "a pinned link is taken over"),
-    ("crash::the_root_program", "a link gets another program (BPF_LINK_UPDATE)"),
+    ("crash::next_daemon_takes_over_the_link", "a pinned link is taken over"),
+    ("crash::root_program_upgrade_leaves_no_gap", "a link gets another program (BPF_LINK_UPDATE)"),
     ("crash::counters_of", "a pinned map of another shape"),
-    ("durable::what_was_added", "fsync, and a file that is made anew"),
+    ("durable::live_", "fsync, and a file that is made anew"),
     ("enforce::", "the judge is stored anew into the slot of a tail call"),
     ("frames::", "what XDP is handed, byte by byte"),
     ("interfaces::", "netlink's events: interfaces that come, go, are renamed and moved"),
-    ("prefixes::all_of", "judges with every lookup, before this verifier"),
+    ("prefixes::all_", "judges with every lookup, before this verifier"),
     ("privilege::", "capabilities, and what a process may without them"),
-    ("reload::nobody_slips_through_while_a_target", "grace periods, by membarrier"),
+    ("reload::target_moving_between_lists_stays_blocked", "grace periods, by membarrier"),
     ("side_by_side::", "several links and pins at once"),
     ("sockets::", "names and credentials of peers"),
     ("stop::", "signals, and links that go with their pins"),
@@ -29,12 +30,15 @@ const EVERYWHERE: [Stories; 19] = [
 
 /// Told on this machine only: what is read, kept and answered; the kernel has no part in it. A process starts some fifty times
 /// slower in a guest, and these start hundreds.
-const OURS_ALONE: [&str; 40] = [
-    "allow::a_",
-    "allow::an_",
+const OURS_ALONE: [&str; 43] = [
+    "allow::list_can_change_between_block_and_allow",
+    "allow::refused_reload_keeps_allowed_entries",
+    "allow::reload_of_both_kinds_drops_nobody_in_between",
+    "allow::allow_expires_in_time_during_constant_changes",
+    "allow::allow_list_without_file_keeps_last_good_copy",
     "allow::remove",
     "allow::test",
-    "allow::whoever",
+    "allow::wide_allow_needs_the_wide_flag",
     "asked::",
     "bad_input::",
     "changed_kind::",
@@ -64,8 +68,8 @@ const OURS_ALONE: [&str; 40] = [
     "since::",
     "special::",
     "still_blocked::",
-    "take_over::what_is_reloaded",
-    "take_over::whatever",
+    "take_over::reload_during_take_over_stays_in_force",
+    "take_over::reload_during_take_over_leaves_a_copy",
     "taken_names::",
     "ttl::",
     "watch::",
@@ -73,23 +77,42 @@ const OURS_ALONE: [&str; 40] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 39] = [
+const HERE_ONLY: [Stories; 49] = [
     ("as_sent::", "a browser, and dozens of commands, for what they say"),
-    ("bulk::a_", "a hundred thousand addresses, by many clients; `bulk::while` is told on every kernel"),
+    (
+        "bulk::a_",
+        "a hundred thousand addresses, by many clients; `bulk::growing_table_drops_exactly_the_listed` is told on every kernel",
+    ),
     ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
     ("containers::", "a bridge and translated addresses, which the smallest kernels have not built in"),
     ("control::", "a client in Python, and every verb once"),
     ("documents::", "bash, and tools of other filters"),
-    ("doctor::a_port_of_a_bridge", "a bridge, which the smallest kernels have not built in"),
-    ("doctor::a_program_that_a_link", "bpftool"),
-    ("doctor::what_libxdp", "xdp-filter and xdp-loader"),
-    ("durable::a_", "files alone, of which no kernel knows; `durable::what_was_added` is told on every one"),
+    (
+        "doctor::doctor_distinguishes_bridge_and_its_port",
+        "a bridge, which the smallest kernels have not built in",
+    ),
+    ("doctor::shared_program_is_detached_from_one_interface", "bpftool"),
+    ("doctor::doctor_remedy_removes_libxdp_program", "xdp-filter and xdp-loader"),
+    (
+        "durable::a_second_filterd_does_not_share_the_journal",
+        "files alone, of which no kernel knows; `durable::live_` is told on every one",
+    ),
+    ("durable::ban_that_expired_meanwhile_does_not_return", "the same"),
+    ("durable::damaged_journal_is_set_aside_and_reported", "the same"),
+    ("durable::file_cannot_take_name_of_live_list", "the same"),
+    ("durable::full_disk_is_reported_and_repaired_later", "the same"),
+    ("durable::journal_is_created_once_disk_has_room", "the same"),
+    ("durable::missing_state_directory_is_reported_at_start", "the same"),
+    ("durable::newer_journal_is_refused_and_filter_stays", "the same"),
+    ("durable::removed_journal_is_reported_and_rewritten", "the same"),
+    ("durable::removed_state_directory_is_reported_with_remedy", "the same"),
     ("durable::many_", "the same"),
-    ("durable::one_whose", "the same"),
-    ("durable::what_a_full", "the same"),
-    ("durable::what_was_so", "strace makes the disk slow, and starts slowly"),
+    ("durable::daemon_with_unsaved_entries_refuses_take_over", "the same"),
+    ("durable::next_start_reports_entries_lost_to_full_disk", "the same"),
+    ("durable::stop_saves_entries_once_disk_has_room", "the same"),
+    ("durable::unchanged_request_waits_for_disk", "strace makes the disk slow, and starts slowly"),
     ("fail2ban::", "a real fail2ban, which no guest has"),
     ("feed_gone::", "names and certificates, of which no kernel knows; `feeds::` is told on every one"),
     ("growth::", "millions of addresses, to grow through tables"),
@@ -99,7 +122,7 @@ const HERE_ONLY: [Stories; 39] = [
     ("image::", "what a container has, which has no kernel of its own"),
     (
         "in_between::",
-        "a flood beside many reloads; the grace periods are shown by `reload::nobody_slips_through`",
+        "a flood beside many reloads; the grace periods are shown by `reload::replaced_targets_leave_no_gap`, `reload::target_moving_between_lists_stays_blocked`",
     ),
     ("life::", "hundreds of steps of a random life"),
     ("list_names::", "thousands of lists"),
@@ -109,11 +132,14 @@ const HERE_ONLY: [Stories; 39] = [
     ("own_user::", "a shell, and busybox's takes its own `timeout` and `setpriv`"),
     ("page::", "a browser"),
     ("pages::", "large requests beside small ones, by the clock"),
-    ("reload::nobody_slips_through_while_other", "a flood beside many reloads, as `in_between`"),
+    ("reload::replaced_targets_leave_no_gap", "a flood beside many reloads, as `in_between`"),
     ("succession::", "daemons that follow each other, dozens of times"),
-    ("take_over::a_machine_without_room", "a /sys of one's own, whose kernel says what a story wants"),
     (
-        "take_over::a_newcomer",
+        "take_over::take_over_without_memory_keeps_old_daemon",
+        "a /sys of one's own, whose kernel says what a story wants",
+    ),
+    (
+        "take_over::newcomer_",
         "processes that die or hang, and who waits for them; no kernel does that differently",
     ),
     ("top::", "a terminal of `script`, which guests have not"),
@@ -124,13 +150,16 @@ const HERE_ONLY: [Stories; 39] = [
 /// Told on another processor beside what is told everywhere: what processors, and their kernels' compilers of BPF, do differently.
 const ANOTHER_PROCESSOR: [Stories; 8] = [
     ("add_remove::", "what everybody does"),
-    ("allow::what_is_allowed_passes", "a judge with a second set to look into"),
+    ("allow::allowed_address_passes_inside_blocked_prefix", "a judge with a second set to look into"),
     ("mixed::many_of_both_families_go", "entries move by grace periods alone where loads come in any order"),
     ("egress::own_flows", "a program of another kind, on what is sent"),
-    ("fetching::confined::who_fetches", "system calls have other numbers there, and some are missing"),
+    (
+        "fetching::confined::fetcher_is_confined_and_ends_without_reader",
+        "system calls have other numbers there, and some are missing",
+    ),
     ("fetching::tls::a_server_is_known", "what encrypts is written for each processor"),
-    ("flows::what_this_host_begins_is", "what both programs know of flows"),
-    ("ports::a_list_with_ports", "a judge with clauses"),
+    ("flows::listed_source_may_answer_own_flows", "what both programs know of flows"),
+    ("ports::list_with_ports_drops_only_those", "a judge with clauses"),
 ];
 
 /// What the verifier ring tells again under lockdown. That forbids helpers, not instructions: judges with nothing on and with
@@ -188,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_verifier_ring_tells_is_there() {
+    fn verifier_test_names_exist() {
         let text = fs::read_to_string(workspace::root().join("tests/vm/main.rs")).unwrap();
         assert!(text.contains(&format!("#[test]\nfn {UNDER_LOCKDOWN}")));
         let (_, accepted) = text.split_once("every_combination_of_settings_").unwrap();
@@ -196,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_for_another_processor_is_not_left_out() {
+    fn tests_for_another_processor_are_included() {
         let words: Vec<_> = for_another_processor().collect();
         let left_out: Vec<_> =
             words.windows(2).filter(|pair| pair[0] == "--skip").map(|pair| &pair[1]).collect();
@@ -207,8 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_ring_leaves_out_only_what_is_told_here() {
+    fn network_suite_omits_only_local_tests() {
         assert!(words(true).all(|word| word == "--skip" || here_only().any(|stories| word == stories)));
-        assert_eq!(words(false).next().as_deref(), Some("add_remove::the_"));
+        assert_eq!(words(false).next().as_deref(), Some("add_remove::add_and_remove_affect_the_next_packet"));
     }
 }

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_tells_what_it_needs_without_being_run() {
+    fn needed_libraries_are_read_without_running() {
         let names = needed(Path::new("/bin/sh")).unwrap();
         assert!(names.iter().any(|name| name.starts_with("libc.so")), "{names:?}");
         assert!(names.iter().any(|name| name.starts_with("ld-linux")), "{names:?}");

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_guest_tells_is_told_apart_from_what_its_programs_print() {
+    fn guest_messages_are_separated_from_output() {
         let cases = [
             ("@@ booted\r", Line::Booted),
             ("@@ begin network", Line::Begin("network")),

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flavours_are_told_apart() {
+    fn kernel_flavours_are_distinguished() {
         let told = |series| {
             let (series, Flavour { ending, processor, .. }) = parted(series);
             (series, *ending, *processor)

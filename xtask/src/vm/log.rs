@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_of_a_short_log_is_all_of_it() {
+    fn tail_of_short_log_is_complete() {
         assert_eq!(tail("a\nb"), "a\nb");
     }
 }

@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_source_one_verifier_is_asked() {
+    fn one_verifier_runs_per_source() {
         let (every, one) = (Vm::every(), Vm { kernels: vec!["6.12-generic".to_owned()], ..Vm::every() });
         assert!(
             planned(&every, "6.12").contains("verifier")
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_verifiers_of_one_version_agree_on_is_told_on_one_processor() {
+    fn equal_verifiers_are_reported_for_one_processor() {
         let arm = Vm::of_arm64();
         let (here, there) = (planned(&Vm::every(), "6.1"), planned(&arm, "6.1-arm64"));
         assert!(
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_without_the_oldest_kernel_tests_on_the_next() {
+    fn release_without_oldest_kernel_uses_the_next() {
         assert_eq!(oldest_of(&TESTED, |_| true), "6.1");
         assert_eq!(oldest_of(&TESTED, |series| series != "6.1"), "6.12");
         assert_eq!(oldest_of(&TESTED, |_| false), "6.1");

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_beside_and_after_a_hanging_one_still_run() {
+    fn tests_around_a_hanging_one_still_run() {
         let list = |_: &Step| Ok(["a", "b", "c", "d"].map(ToOwned::to_owned).to_vec());
         let ended = ["a".to_owned()];
         for (stage, hanging, rest) in [

@@ -77,7 +77,7 @@ fn the_port_is_found_behind_extension_headers() {
 }
 
 #[test]
-fn fragments_behind_the_first_tell_no_port_and_the_first_does() {
+fn only_the_first_fragment_has_a_port() {
     const MORE: u16 = 0x2000;
     assert_eq!(Frame::four(0, 0, UDP, MORE, &header(22)).port(), Port::to(22));
     assert_eq!(Frame::four(0, 0, UDP, MORE | 1, &header(22)).port(), Port::ELSEWHERE);
@@ -88,7 +88,7 @@ fn fragments_behind_the_first_tell_no_port_and_the_first_does() {
 }
 
 #[test]
-fn a_packet_that_ends_before_its_port_hides_it_even_where_its_frame_goes_on() {
+fn short_packet_hides_port_despite_padding() {
     for length in 0..4 {
         assert_eq!(Frame::four(0, 0, TCP, 0x2000, &header(22)[..length]).filled().port(), Port::HIDDEN);
         assert_eq!(Frame::four(0, 0, TCP, 0, &header(22)[..length]).port(), Port::HIDDEN);
@@ -104,7 +104,7 @@ fn a_packet_that_ends_before_its_port_hides_it_even_where_its_frame_goes_on() {
 }
 
 #[test]
-fn what_is_neither_tcp_nor_udp_has_no_port() {
+fn other_protocols_have_no_port() {
     for protocol in (0..=255).filter(|protocol| ![TCP, UDP].contains(protocol)) {
         assert_eq!(Frame::four(0, 0, protocol, 0, &header(22)).port(), Port::NONE, "{protocol}");
     }
@@ -116,7 +116,7 @@ fn what_is_neither_tcp_nor_udp_has_no_port() {
 /// Cuts frames anywhere and changes any byte of their headers. The function always returns an answer and
 /// never reads beyond the frame.
 #[test]
-fn whatever_is_sent_is_read() {
+fn mutated_frames_never_read_out_of_bounds() {
     let frames = [
         Frame::four(2, 3, TCP, 0, &header(22)),
         Frame::six(1, 60, &[[TCP, 0, 0, 0, 0, 0, 0, 0], header(22)].concat()),

@@ -12,7 +12,7 @@ fn told(word: &str) -> String {
 }
 
 #[test]
-fn host_bits_are_told_with_both_meanings() {
+fn host_bits_are_reported_with_both_meanings() {
     assert_eq!(told("10.0.0.1/8"), "10.0.0.1/8 has host bits set: did you mean 10.0.0.0/8 or 10.0.0.1?");
     assert_eq!(
         told("2001:db8::1/32"),
@@ -21,7 +21,7 @@ fn host_bits_are_told_with_both_meanings() {
 }
 
 #[test]
-fn a_backward_range_is_told_the_right_way_round() {
+fn backward_range_gets_the_right_suggestion() {
     assert_eq!(
         told("10.0.0.9-10.0.0.1"),
         "10.0.0.9-10.0.0.1 ends before it begins: did you mean 10.0.0.1-10.0.0.9?"
@@ -29,7 +29,7 @@ fn a_backward_range_is_told_the_right_way_round() {
 }
 
 #[test]
-fn ipv4_in_ipv6_clothes_is_told_undressed() {
+fn mapped_target_gets_an_ipv4_suggestion() {
     let hint = |word: &str| word.parse::<Span>().expect_err(word).hint().to_string();
     assert_eq!(hint("::ffff:1.2.3.4"), "write 1.2.3.4");
     assert_eq!(hint("::ffff:1.2.3.0/120"), "write 1.2.3.0/24");
@@ -93,14 +93,14 @@ fn everything_of_a_family_may_be_named() {
 }
 
 #[test]
-fn blanks_may_stand_around_the_dash_and_nowhere_else() {
+fn blanks_are_allowed_only_around_the_dash() {
     assert_eq!("10.0.0.0 - 10.0.0.3".parse::<Span>().unwrap().to_string(), "10.0.0.0/30");
     assert!(" 10.0.0.0-10.0.0.3".parse::<Span>().is_err());
     assert!("10.0.0.0 ".parse::<Span>().is_err());
 }
 
 #[test]
-fn a_zone_with_a_dash_and_no_address_does_not_overflow_the_stack() {
+fn zone_with_dash_does_not_overflow_stack() {
     assert!("%-".parse::<Target>().is_err());
     assert!("%-".parse::<Span>().is_err());
 }

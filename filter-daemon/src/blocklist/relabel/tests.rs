@@ -9,7 +9,7 @@ use filter_common::target::{Prefix, Target};
 use proptest::prelude::*;
 
 use crate::blocklist::{
-    Applied, Blocklist, Change, From, ListId, Origin, Polarity, Side, Targets, Timestamp, Undo, Want,
+    Applied, Blocklist, Change, ListId, Origin, Polarity, ReleaseFrom, Side, Targets, Timestamp, Undo, Want,
 };
 
 /// Few enough targets that steps collide, wide enough that a new order takes several pages.
@@ -68,7 +68,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// The blocklist, the tables of a kernel that applies its effects, and plain rules for comparison.
-struct Story {
+struct RelabelScenario {
     blocklist: Blocklist,
     kernel: BTreeMap<(SetName, Target), Label>,
     configured: Vec<ListId>,
@@ -77,7 +77,7 @@ struct Story {
     last: Option<Undo>,
 }
 
-impl Story {
+impl RelabelScenario {
     /// The configured lists from this index on block one port only.
     fn new(on_all_ports: usize) -> Self {
         let mut blocklist = Blocklist::default();
@@ -207,10 +207,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn each_target_is_counted_for_its_first_holder_and_the_kernel_is_told_of_just_what_changes(
+    fn effects_keep_labels_of_first_lists(
         steps in steps(), on_all_ports in 0..=CONFIGURED
     ) {
-        let mut story = Story::new(on_all_ports);
+        let mut story = RelabelScenario::new(on_all_ports);
         story.orders = [story.configured.clone(), story.configured.clone()];
         for step in steps {
             match step {
@@ -220,8 +220,8 @@ proptest! {
                 }
                 Step::Release(list, words) => {
                     let from = match list {
-                        Some(list) => From::List(LISTS[list].into()),
-                        None => From::EveryLiveList(Polarity::Block),
+                        Some(list) => ReleaseFrom::List(LISTS[list].into()),
+                        None => ReleaseFrom::EveryLiveList(Polarity::Block),
                     };
                     let targets: Targets = words.iter().map(|word| target(*word)).collect();
                     story.apply(&Change::Release { from, targets }, 0);
@@ -289,7 +289,7 @@ fn labels(blocklist: &Blocklist, addresses: impl IntoIterator<Item = u32>) -> Ve
 }
 
 #[test]
-fn the_first_250_lists_have_a_number_each_and_the_others_share_one() {
+fn first_250_lists_have_own_numbers() {
     let (blocklist, _) = many(260);
     let own: BTreeSet<_> = labels(&blocklist, 0..250).into_iter().collect();
     assert!(own.len() == 250 && !own.contains(&OTHER));
@@ -297,7 +297,7 @@ fn the_first_250_lists_have_a_number_each_and_the_others_share_one() {
 }
 
 #[test]
-fn who_comes_to_be_first_has_a_number_once_one_was_set_back() {
+fn new_first_list_gets_a_freed_number() {
     let (mut blocklist, mut lists) = many(251);
     let label_of_249 = labels(&blocklist, [249])[0];
     let last = lists.pop().unwrap();
@@ -316,13 +316,13 @@ fn who_comes_to_be_first_has_a_number_once_one_was_set_back() {
 }
 
 #[test]
-fn a_name_that_comes_again_has_its_number_again_and_no_other_name_has_it_meanwhile() {
+fn returning_name_keeps_its_number() {
     let mut blocklist = Blocklist::default();
     let label = |blocklist: &Blocklist, name: &str| blocklist.number_of(name).map(|(label, _)| label);
     let flip = |blocklist: &mut Blocklist, name: &str, now| {
         blocklist.apply(&want(name, Origin::Live, &[4], None), at(now)).unwrap();
         let number = label(blocklist, name);
-        let from = From::List(name.into());
+        let from = ReleaseFrom::List(name.into());
         let released =
             blocklist.apply(&Change::Release { from, targets: [target(4)].into_iter().collect() }, at(now));
         blocklist.forget_empty_lists(&released.unwrap());
@@ -337,7 +337,7 @@ fn a_name_that_comes_again_has_its_number_again_and_no_other_name_has_it_meanwhi
 }
 
 #[test]
-fn a_list_of_another_name_is_counted_anew() {
+fn renamed_list_gets_a_new_number() {
     let (mut blocklist, lists) = many(2);
     let before = labels(&blocklist, [0, 1]);
     blocklist.lists_mut().rename([(lists[0], "renamed".into())]);

@@ -7,7 +7,7 @@ use filter_common::sets::SetName;
 use filter_common::target::Target;
 use proptest::prelude::*;
 
-use crate::blocklist::{Blocklist, Change, From, ListId, Origin, Polarity, Targets, Timestamp, Want};
+use crate::blocklist::{Blocklist, Change, ListId, Origin, Polarity, ReleaseFrom, Targets, Timestamp, Want};
 
 const LISTS: [&str; 5] = ["all", "ssh", "web", "ssh too", "allowed"];
 const WORDS: [&str; 6] =
@@ -31,7 +31,7 @@ fn with_lists() -> (Blocklist, Vec<ListId>) {
 }
 
 #[test]
-fn lists_of_one_clause_share_a_side_and_others_do_not() {
+fn equal_clauses_share_a_side() {
     let (blocklist, made) = with_lists();
     let set = |list: usize| blocklist.lists().get(made[list]).set();
     assert_eq!((set(0), set(4)), (SetName::Block, SetName::Allow));
@@ -58,7 +58,7 @@ proptest! {
                     until: None, shorten: false, note: None, by: None, targets })
             } else {
                 wanted.remove(&(target, list));
-                Change::Release { from: From::List(LISTS[list].into()), targets }
+                Change::Release { from: ReleaseFrom::List(LISTS[list].into()), targets }
             };
             let effects = blocklist.apply(&change, Timestamp::from_secs(1)).unwrap().effects;
             for (name, effects) in effects.sets.iter() {

@@ -10,14 +10,14 @@ use super::*;
 
 /// A blocklist, and the results of everything that was wanted.
 #[derive(Default)]
-struct Told {
+struct Results {
     blocklist: Blocklist,
     effects: Vec<Effects>,
     records: Vec<Record>,
     undo: Vec<Undo>,
 }
 
-impl Told {
+impl Results {
     fn want(&mut self, list: &str, nets: &[u64], until: Option<Timestamp>) {
         let targets = Targets { nets64: nets.to_vec(), ..Targets::default() };
         let want = Want { until, ..Want::live(Arc::<str>::from(list), Polarity::Block, targets) };
@@ -83,8 +83,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_row_is_what_its_nets_are_one_by_one(all in rows()) {
-        let (mut whole, mut single) = (Told::default(), Told::default());
+    fn row_equals_single_additions(all in rows()) {
+        let (mut whole, mut single) = (Results::default(), Results::default());
         for (is_one, begin, count, step, until) in all {
             let list = if is_one { "one" } else { "two" };
             let nets: Vec<u64> = (0..count).map(|number| (1 + begin + number * step) << 16).collect();
@@ -96,12 +96,12 @@ proptest! {
         prop_assert_eq!(whole.entered(), single.entered());
         prop_assert_eq!(whole.recorded(), single.recorded());
         for name in ["one", "two"] {
-            let list = |told: &Told| told.blocklist.lists().find(name).map(|id| told.blocklist.lists().get(id).entries);
+            let list = |told: &Results| told.blocklist.lists().find(name).map(|id| told.blocklist.lists().get(id).entries);
             prop_assert_eq!(list(&whole), list(&single));
         }
-        let counts = |told: &Told| (told.blocklist.block().lengths6().collect::<Vec<_>>(), told.blocklist.block().counts());
+        let counts = |told: &Results| (told.blocklist.block().lengths6().collect::<Vec<_>>(), told.blocklist.block().counts());
         prop_assert_eq!(counts(&whole), counts(&single));
-        let ends = |told: &mut Told| {
+        let ends = |told: &mut Results| {
             let over = Change::Expire { polarity: Polarity::Block, most: usize::MAX };
             let left = told.blocklist.apply(&over, at(105)).unwrap().effects.sets.block.left.iter().collect::<BTreeSet<_>>();
             (left, told.claims())
@@ -116,8 +116,8 @@ proptest! {
 
 /// The targets of a list with `ipv6_prefix` are stored separately, and so are added one by one.
 #[test]
-fn what_reaches_farther_is_no_row() {
-    let mut told = Told::default();
+fn widened_entries_are_no_row() {
+    let mut told = Results::default();
     let nets: Vec<u64> = (0..1000).map(|number| number << 4).collect();
     told.want("wide", &[1 << 60], None);
     let id = told.blocklist.lists().find("wide").unwrap();

@@ -15,7 +15,7 @@ fn change(list: usize, words: &[&str], until: Option<u32>) -> Change {
 }
 
 fn release(list: usize, words: &[&str]) -> Change {
-    Change::Release { from: From::List(LISTS[list].0.into()), targets: targets(words) }
+    Change::Release { from: ReleaseFrom::List(LISTS[list].0.into()), targets: targets(words) }
 }
 
 fn apply(blocklist: &mut Blocklist, change: &Change, now: u32) -> Applied {
@@ -23,7 +23,7 @@ fn apply(blocklist: &mut Blocklist, change: &Change, now: u32) -> Applied {
 }
 
 #[test]
-fn what_is_blocked_stays_so_whatever_is_allowed() {
+fn allow_leaves_the_blocked_set_unchanged() {
     let mut blocklist = Blocklist::default();
     let applied = apply(&mut blocklist, &change(0, &["10.0.0.0/8"], None), 1);
     assert_eq!(applied.effects, Effects::blocking(targets(&["10.0.0.0/8"])));
@@ -40,7 +40,7 @@ fn what_is_blocked_stays_so_whatever_is_allowed() {
 }
 
 #[test]
-fn a_list_blocks_or_allows_as_long_as_it_is_there() {
+fn list_keeps_its_polarity() {
     let mut blocklist = Blocklist::default();
     apply(&mut blocklist, &change(0, &["192.0.2.1"], None), 1);
     let turned = Change::Want(Want::live("one", Polarity::Allow, targets(&["192.0.2.2"])));
@@ -54,12 +54,14 @@ fn a_list_blocks_or_allows_as_long_as_it_is_there() {
 }
 
 #[test]
-fn every_live_list_is_one_that_blocks_unless_allow_is_said() {
+fn release_everywhere_keeps_to_one_polarity() {
     let mut blocklist = Blocklist::default();
     apply(&mut blocklist, &change(0, &["192.0.2.1"], None), 1);
     apply(&mut blocklist, &change(2, &["192.0.2.1"], None), 1);
-    let every =
-        |polarity| Change::Release { from: From::EveryLiveList(polarity), targets: targets(&["192.0.2.1"]) };
+    let every = |polarity| Change::Release {
+        from: ReleaseFrom::EveryLiveList(polarity),
+        targets: targets(&["192.0.2.1"]),
+    };
     let difference = blocklist.preview(&every(Polarity::Block));
     assert_eq!((difference.changes, difference.leaves), (1, targets(&["192.0.2.1"])));
     let applied = apply(&mut blocklist, &every(Polarity::Block), 2);
@@ -69,7 +71,7 @@ fn every_live_list_is_one_that_blocks_unless_allow_is_said() {
 }
 
 #[test]
-fn records_of_both_sides_make_both_sides_again() {
+fn records_restore_both_sides() {
     let mut blocklist = Blocklist::default();
     apply(&mut blocklist, &change(0, &["10.0.0.0/8", "192.0.2.1"], None), 1);
     apply(&mut blocklist, &change(2, &["10.1.0.0/16", "192.0.2.1", "2001:db8::/64"], Some(100)), 1);
@@ -85,7 +87,7 @@ fn records_of_both_sides_make_both_sides_again() {
 
 /// The list was empty in between. Only a clock that was set back makes its old entries look alive.
 #[test]
-fn a_name_that_blocked_and_allows_now_is_read_from_the_journal_as_it_is_now() {
+fn replay_takes_the_later_polarity() {
     let want = |polarity, since, word: &str| Record::Want {
         list: "office".into(),
         polarity,
@@ -103,7 +105,7 @@ fn a_name_that_blocked_and_allows_now_is_read_from_the_journal_as_it_is_now() {
 }
 
 #[test]
-fn live_lists_in_the_way_go_on_where_others_of_their_kind_are() {
+fn conflicting_lists_move_to_their_default_list() {
     let mut blocklist = Blocklist::default();
     let want = |list: &str, polarity, word: &str| Change::Want(Want::live(list, polarity, targets(&[word])));
     // A user named this list before `allow` existed.
@@ -114,7 +116,7 @@ fn live_lists_in_the_way_go_on_where_others_of_their_kind_are() {
         Polarity::Block => "manual",
         Polarity::Allow => "manual-allow",
     };
-    let is_taken = |list: &List| &*list.name != default_list(list.polarity);
+    let is_taken = |list: &ListInfo| &*list.name != default_list(list.polarity);
     let records = blocklist.move_out_of_the_way(is_taken, default_list).unwrap();
     let names = |blocklist: &Blocklist| -> Vec<_> {
         let lists = blocklist.lists().iter();
@@ -139,7 +141,7 @@ fn live_lists_in_the_way_go_on_where_others_of_their_kind_are() {
 }
 
 #[test]
-fn a_look_at_much_of_both_is_exact_and_takes_pages_until_something_that_overlaps_enters() {
+fn paged_overlap_search_is_exact() {
     let mut blocklist = Blocklist::default();
     let many = |first: u32| Targets { addresses: (first..first + 70_000).collect(), ..Targets::default() };
     for (list, first) in [(0, 0), (2, 1 << 20)] {
@@ -165,10 +167,10 @@ fn a_look_at_much_of_both_is_exact_and_takes_pages_until_something_that_overlaps
     assert_eq!(page(&mut blocklist), Some(true));
 }
 
-/// To measure: `cargo test -p filter-daemon --lib --release -- --ignored --nocapture how_long_a_look`.
+/// To measure: `cargo test -p filter-daemon --lib --release -- --ignored --nocapture overlap_search_duration`.
 #[test]
 #[ignore = "a measurement"]
-fn how_long_a_look_at_100_000_of_both_takes() {
+fn overlap_search_duration() {
     let mut blocklist = Blocklist::default();
     // Like real lists: one in ten is a prefix of /18 to /32.
     let targets = |odd: u32| -> Targets {
@@ -312,7 +314,7 @@ proptest! {
             let [block, allow] = &sets;
             let overlaps = block.iter().any(|one| allow.iter().any(|other| one.covers(other) || other.covers(one)));
             for most in [1, 2, usize::MAX] {
-                let mut look = overlap::Look::default();
+                let mut look = overlap::OverlapSearch::default();
                 let walked = std::iter::repeat_with(|| blocklist.walk_all(&mut look, most)).find_map(|page| page);
                 prop_assert_eq!(walked, Some(overlaps), "side by side, {} a page", most);
             }

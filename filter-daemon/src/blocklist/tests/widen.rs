@@ -79,13 +79,13 @@ fn of(words: &[usize]) -> Targets {
     words.iter().map(|word| target(WORDS[*word])).collect()
 }
 
-fn id(story: &Story, list: usize) -> ListId {
+fn id(story: &Scenario, list: usize) -> ListId {
     story.blocklist.lists.find(story.lists[list]).expect("it is kept by an entry of its own")
 }
 
 /// Applies the step to both, and returns its effects.
 fn take(
-    story: &mut Story,
+    story: &mut Scenario,
     reference: &mut Reference,
     step: &Step,
     before: &mut Vec<(Undo, Reference)>,
@@ -146,7 +146,7 @@ fn take(
     applied.effects
 }
 
-fn reach_all(story: &mut Story, reference: &mut Reference, list: usize, reach: Reach) -> Effects {
+fn reach_all(story: &mut Scenario, reference: &mut Reference, list: usize, reach: Reach) -> Effects {
     reference.reaches[list] = reach;
     story.blocklist.lists.set_reach(id(story, list), reach);
     for ((_, target), (_, known)) in reference.claims.iter_mut().filter(|((of, _), _)| *of == list) {
@@ -161,8 +161,8 @@ fn reach_all(story: &mut Story, reference: &mut Reference, list: usize, reach: R
 
 proptest! {
     #[test]
-    fn packets_meet_what_is_given_as_far_as_it_reaches_and_people_are_told_what_was_given(steps in steps()) {
-        let (mut story, mut reference, mut before) = (Story::new(), Reference::default(), Vec::new());
+    fn sets_are_widened_and_queries_are_not(steps in steps()) {
+        let (mut story, mut reference, mut before) = (Scenario::new(), Reference::default(), Vec::new());
         // An empty list is forgotten, together with its reach.
         for list in 0..2 {
             story.add(list, "192.0.2.1", None);
@@ -183,7 +183,7 @@ proptest! {
     }
 }
 
-fn is_told_as_given(story: &Story, reference: &Reference) -> Result<(), TestCaseError> {
+fn is_told_as_given(story: &Scenario, reference: &Reference) -> Result<(), TestCaseError> {
     let blocklist = &story.blocklist;
     let (page, next) = blocklist.page(Polarity::Block, None, usize::MAX, |_, _| true);
     let told = |claims: Vec<NamedClaim>| -> BTreeMap<(usize, Target), Option<u64>> {
@@ -221,8 +221,8 @@ fn is_told_as_given(story: &Story, reference: &Reference) -> Result<(), TestCase
 }
 
 /// Records contain the given targets, and a replay widens them by the configuration of that time.
-fn outlives_the_journal(story: &Story, reference: &Reference) -> Result<(), TestCaseError> {
-    let mut other = Story::new();
+fn outlives_the_journal(story: &Scenario, reference: &Reference) -> Result<(), TestCaseError> {
+    let mut other = Scenario::new();
     let reaches = story.lists.iter().zip(reference.reaches);
     let reaches = reaches.map(|(name, reach)| ((*name).into(), reach.settled())).collect();
     other.blocklist.lists.set_live_reaches(reaches);
@@ -232,7 +232,7 @@ fn outlives_the_journal(story: &Story, reference: &Reference) -> Result<(), Test
         records.into_iter().try_for_each(|record| other.blocklist.replay(record, at(0))).unwrap();
         from = next;
     }
-    let claims = |story: &Story| {
+    let claims = |story: &Scenario| {
         let (mut page, _) = story.blocklist.page(Polarity::Block, None, usize::MAX, |_, _| true);
         page.sort_by(|one, other| (one.target, &one.list).cmp(&(other.target, &other.list)));
         page.into_iter().map(|claim| (claim.target, claim.list, claim.until)).collect::<Vec<_>>()
@@ -249,8 +249,8 @@ fn outlives_the_journal(story: &Story, reference: &Reference) -> Result<(), Test
 }
 
 #[test]
-fn a_ban_of_one_address_blocks_its_64_which_leaves_with_the_last_of_them() {
-    let mut story = Story::new();
+fn widened_64_leaves_with_its_last_address() {
+    let mut story = Scenario::new();
     story.blocklist.lists.set_live_reaches([("one".into(), Reach::to(64))].into());
     let net = targets(&["2001:db8::/64"]);
     assert_eq!(story.add(0, "2001:db8::1", Some(10)).sets.block.entered, net);
@@ -266,8 +266,8 @@ fn a_ban_of_one_address_blocks_its_64_which_leaves_with_the_last_of_them() {
 }
 
 #[test]
-fn what_one_list_widens_another_one_may_want_as_it_is() {
-    let mut story = Story::new();
+fn widening_is_separate_for_each_list() {
+    let mut story = Scenario::new();
     story.blocklist.lists.set_live_reaches([("one".into(), Reach::to(64))].into());
     story.add(1, "2001:db8::1", None);
     assert_eq!(story.add(0, "2001:db8::1", None).sets.block.entered, targets(&["2001:db8::/64"]));

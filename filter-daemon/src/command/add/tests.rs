@@ -22,12 +22,12 @@ fn told_with(
     told_all(&add(words, ttl), &outcome(words, changed))
 }
 
-fn outcome(words: &[&str], changed: Changed) -> Outcome {
+fn outcome(words: &[&str], changed: Changed) -> ChangeOutcome {
     let first = words.iter().filter_map(|word| word.parse().ok()).collect();
-    Outcome { changed, first, ..Outcome::default() }
+    ChangeOutcome { changed, first, ..ChangeOutcome::default() }
 }
 
-fn told_all(add: &Add, outcome: &Outcome) -> String {
+fn told_all(add: &Add, outcome: &ChangeOutcome) -> String {
     let mut told = add.render(outcome, &Clock::standing(1_795_296_480));
     addition::remedies(outcome, "manual", "remove")
         .iter()
@@ -36,10 +36,11 @@ fn told_all(add: &Add, outcome: &Outcome) -> String {
 }
 
 #[test]
-fn nothing_is_called_blocked_that_passes() {
+fn passing_targets_are_not_called_blocked() {
     let idle = |idle| {
         let changed = Changed { named: 1, changed: 1, entered: 1, idle: Some(idle), ..Changed::default() };
-        let (add, outcome) = (add(&["192.0.2.1"], None), Outcome { changed, ..Outcome::default() });
+        let (add, outcome) =
+            (add(&["192.0.2.1"], None), ChangeOutcome { changed, ..ChangeOutcome::default() });
         (told_all(&add, &outcome), add.exit(&outcome))
     };
     let (told, exit) = idle(Idle::NothingAttached);
@@ -56,7 +57,7 @@ fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
 }
 
 #[test]
-fn what_stays_blocked_for_longer_than_asked_is_told_with_who_holds_it() {
+fn longer_block_is_reported_with_its_list() {
     let told = |numbers, longer| told_with(&["192.0.2.1"], Some("1h"), numbers, longer);
     let own = "192.0.2.1 is already blocked for longer: nothing was changed\n\
                stays blocked by list `manual`: expires 23:28 (in 2 h)\n\
@@ -73,7 +74,7 @@ fn what_stays_blocked_for_longer_than_asked_is_told_with_who_holds_it() {
 }
 
 #[test]
-fn a_note_changes_no_end_and_none_is_told() {
+fn note_changes_no_expiry_and_reports_none() {
     let longer = vec![entry("192.0.2.1", "manual", Some(1_795_296_480 + 7200))];
     let words = "192.0.2.1 is already blocked for longer: only its note was changed\n\
                  stays blocked by list `manual`: expires 23:28 (in 2 h)\n\
@@ -82,7 +83,7 @@ fn a_note_changes_no_end_and_none_is_told() {
 }
 
 #[test]
-fn what_a_wider_entry_of_the_list_blocks_ends_with_that_only() {
+fn target_expires_with_wider_entry_of_its_list() {
     let wider = || vec![entry("192.0.2.0/24", "manual", None)];
     let words = "added 192.0.2.1 to list `manual` for 1 h, but it is blocked for longer\n\
                  stays blocked by 192.0.2.0/24 of list `manual`: permanent\n\
@@ -97,7 +98,7 @@ fn what_a_wider_entry_of_the_list_blocks_ends_with_that_only() {
 }
 
 #[test]
-fn what_was_shortened_is_not_told_as_if_nothing_had_been() {
+fn shortened_entry_is_reported_as_changed() {
     let mut shorten = add(&["192.0.2.1"], Some("10m"));
     shorten.addition.shorten = true;
     let changed = Changed { named: 1, changed: 1, ..Changed::default() };
@@ -126,7 +127,7 @@ fn the_answer_says_what_changed() {
 }
 
 #[test]
-fn what_was_blocked_before_is_not_said_to_be_blocked_by_this() {
+fn earlier_block_is_not_claimed() {
     let wider = |list, until| entry("192.0.2.0/24", list, until);
     let told = |words: &[&str], ttl, [named, covered]: [u64; 2], covered_by, longer| {
         let (changed, entered) = (named, named);

@@ -4,8 +4,8 @@ use clap::{Arg, Args};
 use filter_common::target::Target;
 
 use crate::command::ask::addition::{self, Addition, few};
-use crate::command::ask::change::{self, Outcome};
-use crate::command::ask::trouble::Trouble;
+use crate::command::ask::change::{self, ChangeOutcome};
+use crate::command::ask::trouble::CommandError;
 use crate::command::render::console::Console;
 use crate::command::render::moment::Clock;
 use crate::config::name;
@@ -15,7 +15,7 @@ use crate::exit::Exit;
 
 #[derive(Debug, Args)]
 #[command(mut_args(explained))]
-pub struct Add {
+pub struct AllowAdd {
     #[command(flatten)]
     addition: Addition,
     /// Accept prefixes shorter than /8 (IPv4) or /16 (IPv6)
@@ -35,8 +35,8 @@ fn explained(arg: Arg) -> Arg {
 /// The new state of the targets.
 const ALLOWED: &str = "allowed";
 
-impl Add {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+impl AllowAdd {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let Self { addition, wide } = self;
         let request = |words| wire::Allow(wire::Add { wide: *wide, ..addition.request(words) });
         let mut outcome = change::apply(&addition.targets, socket, console, &request)?;
@@ -48,8 +48,8 @@ impl Add {
         Ok(outcome.exit(addition.strict))
     }
 
-    fn render(&self, outcome: &Outcome, clock: &Clock) -> String {
-        let Outcome { changed, .. } = outcome;
+    fn render(&self, outcome: &ChangeOutcome, clock: &Clock) -> String {
+        let ChangeOutcome { changed, .. } = outcome;
         if changed.named == 0 {
             return String::new();
         }
@@ -65,7 +65,7 @@ impl Add {
 }
 
 /// Describes which allowed targets pass, wholly or in part, although this entry blocks them.
-fn though(outcome: &Outcome, entry: &Entry) -> String {
+fn though(outcome: &ChangeOutcome, entry: &Entry) -> String {
     let Entry { target, list, ports, .. } = entry;
     let ports = ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();
     let blocked = entry.blocks.as_deref().unwrap_or(target).parse::<Target>();
@@ -90,15 +90,15 @@ mod tests {
 
     const NOW: u64 = 1_795_296_480;
 
-    fn add(words: &[&str], ttl: Option<&str>) -> Add {
+    fn add(words: &[&str], ttl: Option<&str>) -> AllowAdd {
         let targets = words.iter().map(ToString::to_string).collect();
         let ttl = ttl.map(|word| word.parse().unwrap());
-        Add { addition: Addition { targets, ttl, ..Addition::default() }, wide: false }
+        AllowAdd { addition: Addition { targets, ttl, ..Addition::default() }, wide: false }
     }
 
     fn told(words: &[&str], ttl: Option<&str>, changed: Changed) -> String {
         let first = words.iter().filter_map(|word| word.parse().ok()).collect();
-        let outcome = Outcome { changed, first, ..Outcome::default() };
+        let outcome = ChangeOutcome { changed, first, ..ChangeOutcome::default() };
         add(words, ttl).render(&outcome, &Clock::standing(NOW))
     }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_for_longer_stays_so() {
+    fn longer_allow_is_kept() {
         let longer = vec![entry("192.0.2.1", name::MANUAL_ALLOW_LIST, None)];
         let same = Changed { named: 1, longer, ..Changed::default() };
         assert_eq!(
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_allowed_before_is_not_said_to_be_allowed_by_this() {
+    fn earlier_allow_is_not_claimed() {
         let covered_by = vec![entry("192.0.2.0/24", "office", None)];
         let within =
             Changed { named: 1, changed: 1, entered: 1, covered: 1, covered_by, ..Changed::default() };
@@ -156,11 +156,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_wider_entry_of_the_list_allows_ends_with_that_only() {
+    fn target_expires_with_wider_allow_entry() {
         let longer = vec![entry("192.0.2.0/24", "manual-allow", None)];
         let changed = Changed { named: 1, changed: 1, entered: 1, longer, ..Changed::default() };
         let first = vec!["192.0.2.1".parse().unwrap()];
-        let outcome = Outcome { changed, first, ..Outcome::default() };
+        let outcome = ChangeOutcome { changed, first, ..ChangeOutcome::default() };
         let remedy = "to remove all of 192.0.2.0/24 from list `manual-allow`: filterd allow remove 192.0.2.0/24 --list manual-allow";
         assert_eq!(addition::remedies(&outcome, "manual-allow", "allow remove"), [remedy]);
     }

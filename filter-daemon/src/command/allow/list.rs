@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::command::ask::trouble::Trouble;
-use crate::command::ask::which::Which;
+use crate::command::ask::trouble::CommandError;
+use crate::command::ask::which::EntrySelection;
 use crate::command::list::show;
 use crate::command::render::console::Console;
 use crate::command::render::entry::ALL_LISTS;
@@ -11,13 +11,13 @@ use crate::control::client::Endpoint;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-pub struct List {
+pub struct AllowList {
     #[command(flatten)]
-    which: Which,
+    which: EntrySelection,
 }
 
-impl List {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+impl AllowList {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         if show(&self.which.request(true), socket, console)? == 0 {
             console.note(&self.nothing());
         }

@@ -6,12 +6,12 @@ pub mod remove;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::{Everywhere, With};
+use crate::cli::{GlobalOptions, WithGlobals};
 
 #[derive(Debug, Args)]
 pub struct Allow {
     #[command(flatten)]
-    pub everywhere: Everywhere,
+    pub everywhere: GlobalOptions,
     #[command(subcommand)]
     pub verb: AllowVerb,
 }
@@ -21,10 +21,10 @@ pub struct Allow {
 #[command(defer = true)]
 pub enum AllowVerb {
     /// Allow addresses, prefixes or ranges even if they are blocked
-    Add(With<add::Add>),
+    Add(WithGlobals<add::AllowAdd>),
     /// Stop allowing what `filterd allow add` allowed
     #[command(visible_alias = "del")]
-    Remove(With<remove::Remove>),
+    Remove(WithGlobals<remove::AllowRemove>),
     /// Show what is allowed
-    List(With<list::List>),
+    List(WithGlobals<list::AllowList>),
 }

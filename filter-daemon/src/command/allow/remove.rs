@@ -4,18 +4,18 @@
 use clap::Args;
 
 use crate::command::ask::addition::on_ports;
-use crate::command::ask::change::Outcome;
+use crate::command::ask::change::ChangeOutcome;
 use crate::command::ask::removal::Removal;
-use crate::command::ask::trouble::Trouble;
+use crate::command::ask::trouble::CommandError;
 use crate::command::render::console::Console;
 use crate::command::render::figure::{count, counted};
-use crate::command::render::held::{self, Words};
+use crate::command::render::held::{self, HeldWords};
 use crate::control::client::Endpoint;
 use crate::control::wire::{self, Changed, Idle};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-pub struct Remove {
+pub struct AllowRemove {
     #[command(flatten)]
     removal: Removal,
 }
@@ -23,13 +23,13 @@ pub struct Remove {
 /// At most this many entries are listed one by one.
 const MOST_TOLD: usize = 10;
 
-impl Remove {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
-        let render = |outcome: &Outcome| self.render(outcome);
-        self.removal.carry_out(wire::Disallow, Words::allowed, render, (socket, console))
+impl AllowRemove {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
+        let render = |outcome: &ChangeOutcome| self.render(outcome);
+        self.removal.carry_out(wire::Disallow, HeldWords::allowed, render, (socket, console))
     }
 
-    fn render(&self, outcome: &Outcome) -> String {
+    fn render(&self, outcome: &ChangeOutcome) -> String {
         let Changed { named, changed, held: ref holders, .. } = outcome.changed;
         let first = match (&self.removal.targets[..], named, changed) {
             (_, 0, _) => return String::new(),
@@ -45,7 +45,7 @@ impl Remove {
                 format!("{}: {}", counted(named, "target"), parts.join(", "))
             }
         };
-        let held = held::told(holders, &Words::allowed(&outcome.changed));
+        let held = held::told(holders, &HeldWords::allowed(&outcome.changed));
         let mut lines = vec![first];
         lines.extend((!held.is_empty()).then_some(held));
         lines.extend(blocked_again(&outcome.changed));
@@ -84,8 +84,8 @@ mod tests {
 
     fn told(words: &[&str], changed: Changed) -> String {
         let targets = words.iter().map(ToString::to_string).collect();
-        let remove = Remove { removal: Removal { targets, list: None, strict: false } };
-        remove.render(&Outcome { changed, ..Outcome::default() })
+        let remove = AllowRemove { removal: Removal { targets, list: None, strict: false } };
+        remove.render(&ChangeOutcome { changed, ..ChangeOutcome::default() })
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_list_allows_is_told() {
+    fn remaining_allow_list_is_reported() {
         let by = HeldBy {
             target: "192.0.2.0/24".into(),
             list: "partners".into(),

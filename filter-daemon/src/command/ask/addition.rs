@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use clap::Args;
 use filter_common::target::Target;
 
-use super::change::{Outcome, STANDARD_INPUT};
+use super::change::{ChangeOutcome, STANDARD_INPUT};
 use super::ttl::Ttl;
 use crate::command::render::figure::{count, counted, counted_as};
 use crate::command::render::moment::{self, Clock};
@@ -53,7 +53,7 @@ impl Addition {
     }
 
     /// Describes the outcome. `held` is the new state of the targets: blocked, listed or allowed.
-    pub fn told(&self, outcome: &Outcome, held: &str, list: &str) -> String {
+    pub fn told(&self, outcome: &ChangeOutcome, held: &str, list: &str) -> String {
         match self.single(outcome) {
             Some(word) => self.one(word, outcome, (held, list)),
             None => self.many(&outcome.changed, (held, list)),
@@ -61,7 +61,7 @@ impl Addition {
     }
 
     /// The target, if only one is named.
-    fn single(&self, outcome: &Outcome) -> Option<&str> {
+    fn single(&self, outcome: &ChangeOutcome) -> Option<&str> {
         match &self.targets[..] {
             // In a range, all targets but one may be guarded.
             [word] if word != STANDARD_INPUT && outcome.changed.named + outcome.changed.refused == 1 => {
@@ -71,7 +71,7 @@ impl Addition {
         }
     }
 
-    fn one(&self, word: &str, outcome: &Outcome, (held, list): (&str, &str)) -> String {
+    fn one(&self, word: &str, outcome: &ChangeOutcome, (held, list): (&str, &str)) -> String {
         let Changed { changed, entered, covered, allowed, ref longer, .. } = outcome.changed;
         let is_longer = is_kept_longer(outcome, list);
         let added = || format!("added {word} to list `{list}`{}", self.length());
@@ -121,7 +121,7 @@ impl Addition {
     }
 
     /// The other entries that hold the targets: entries that last longer than requested, and wider ones.
-    pub fn held_by(&self, outcome: &Outcome, held: &str, clock: &Clock) -> Vec<String> {
+    pub fn held_by(&self, outcome: &ChangeOutcome, held: &str, clock: &Clock) -> Vec<String> {
         let Changed { named, covered, ref covered_by, ref longer, .. } = outcome.changed;
         // If only one is named, it is obvious which one is meant.
         let known = self.single(outcome).map_or(&[][..], |_| &outcome.first);
@@ -160,7 +160,7 @@ impl Addition {
 
 /// Commands that limit the targets to the requested time. `remove` is the verb that removes an entry from
 /// such a list.
-pub fn remedies(outcome: &Outcome, list: &str, remove: &str) -> Vec<String> {
+pub fn remedies(outcome: &ChangeOutcome, list: &str, remove: &str) -> Vec<String> {
     let shorten = is_kept_longer(outcome, list).then(|| {
         format!("adding again only extends an entry; to shorten the one in list `{list}`, pass --shorten")
     });
@@ -196,12 +196,12 @@ pub fn few(lines: impl Iterator<Item = String>) -> Vec<String> {
 
 /// Returns whether an entry of a named target lasts longer than requested, in the list that it was added
 /// to.
-fn is_kept_longer(outcome: &Outcome, list: &str) -> bool {
+fn is_kept_longer(outcome: &ChangeOutcome, list: &str) -> bool {
     own(outcome, list).any(|entry| is_one_of(&outcome.first, entry))
 }
 
 /// The entries of that list which last longer than requested.
-fn own<'a>(outcome: &'a Outcome, list: &'a str) -> impl Iterator<Item = &'a Entry> {
+fn own<'a>(outcome: &'a ChangeOutcome, list: &'a str) -> impl Iterator<Item = &'a Entry> {
     outcome.changed.longer.iter().filter(move |entry| entry.list == list)
 }
 

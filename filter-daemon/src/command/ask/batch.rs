@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use filter_common::target::{Span, Target};
 
-use super::interrupt::Done;
+use super::interrupt::SendProgress;
 use super::messages::{MOST_TOLD, Messages};
 use crate::control::client::{ClientError, Endpoint};
 use crate::control::wire::strings::Strings;
@@ -31,7 +31,7 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
     }
 
     /// The shared progress, which another thread may report while this one waits.
-    pub fn progress(&self) -> Arc<Done> {
+    pub fn progress(&self) -> Arc<SendProgress> {
         self.messages.progress()
     }
 

@@ -6,11 +6,11 @@ use serde::Serialize;
 use super::super::render::console::Console;
 use super::super::render::figure::counted;
 use super::batch::Batches;
-use super::input::{Input, Line};
+use super::input::{InputLine, TargetInput};
 use super::interrupt;
-use super::progress::Progress;
+use super::progress::ProgressIndicator;
 use super::target;
-use super::trouble::Trouble;
+use super::trouble::CommandError;
 use crate::control::client::{ClientError, Endpoint};
 use crate::control::wire::strings::Strings;
 use crate::control::wire::{Changed, Failure, Method};
@@ -25,7 +25,7 @@ const MOST_TOLD: usize = 10;
 
 /// The outcome of a change to targets.
 #[derive(Debug, Default, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct ChangeOutcome {
     /// The changes that the daemon made.
     #[serde(flatten)]
     pub changed: Changed,
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub first: Vec<Target>,
 }
 
-impl Outcome {
+impl ChangeOutcome {
     /// The exit code for this outcome.
     pub fn exit(&self, strict: bool) -> Exit {
         if self.changed.not_durable.is_some() {
@@ -75,7 +75,7 @@ pub fn apply<M: Method<Reply = Changed>>(
     socket: &Endpoint,
     console: &mut Console,
     request: &dyn Fn(Strings) -> M,
-) -> Result<Outcome, Trouble> {
+) -> Result<ChangeOutcome, CommandError> {
     if words == [STANDARD_INPUT] {
         let mut batches = Batches::new(socket, request)?;
         return from_input(&mut batches, console);
@@ -87,7 +87,7 @@ pub fn apply<M: Method<Reply = Changed>>(
 }
 
 /// Parses all targets, or returns all their errors.
-fn parsed(words: &[String], verb: &str) -> Result<Vec<Span>, Trouble> {
+fn parsed(words: &[String], verb: &str) -> Result<Vec<Span>, CommandError> {
     let (good, bad): (Vec<_>, Vec<_>) = words.iter().map(|word| span(word, verb)).partition(Result::is_ok);
     if bad.is_empty() {
         return Ok(good.into_iter().flatten().collect());
@@ -97,7 +97,7 @@ fn parsed(words: &[String], verb: &str) -> Result<Vec<Span>, Trouble> {
     if faults.len() < words.len() {
         message.push_str("\nnothing was changed");
     }
-    Err(Trouble::unparsable(message))
+    Err(CommandError::unparsable(message))
 }
 
 fn span(word: &str, verb: &str) -> Result<Span, String> {
@@ -120,11 +120,12 @@ fn verb<M: Method>() -> &'static str {
 fn from_input<M: Method<Reply = Changed>>(
     batches: &mut Batches<M>,
     console: &mut Console,
-) -> Result<Outcome, Trouble> {
+) -> Result<ChangeOutcome, CommandError> {
     if console.input_is_terminal {
         console.note("enter one target per line, end with Ctrl-D");
     }
-    let progress = Progress::new(console.progress && !console.input_is_terminal, console.input_length);
+    let progress =
+        ProgressIndicator::new(console.progress && !console.input_is_terminal, console.input_length);
     interrupt::tell_when_interrupted(batches.progress(), console.json, "standard input".to_owned());
     let is_file = console.input_length.is_some();
     let mut stream = Stream { batches, read: 0, rejected: Rejects::default(), progress: &progress, is_file };
@@ -140,7 +141,7 @@ fn from_input<M: Method<Reply = Changed>>(
     }
     match ended {
         Ok(()) => conclude(batches, Ok(()), rejected),
-        Err(Trouble::Daemon(error)) => conclude(batches, Err(error), rejected).map_err(nothing_changed),
+        Err(CommandError::Daemon(error)) => conclude(batches, Err(error), rejected).map_err(nothing_changed),
         Err(trouble) => {
             let done = batches.finish();
             let outcome = conclude(batches, done, rejected)?;
@@ -151,10 +152,10 @@ fn from_input<M: Method<Reply = Changed>>(
 
 /// Adds to a refusal that nothing was changed. A user who sent many lines wants to know how many were
 /// processed; if the daemon refused the first message, none were.
-fn nothing_changed(cause: Trouble) -> Trouble {
-    let Trouble::Daemon(ClientError::Failed(Failure::Refused(told))) = cause else { return cause };
+fn nothing_changed(cause: CommandError) -> CommandError {
+    let CommandError::Daemon(ClientError::Failed(Failure::Refused(told))) = cause else { return cause };
     let message = format!("{}\nnothing was changed", told.message);
-    Trouble::Daemon(ClientError::Failed(Failure::Refused(Explanation { message, ..told })))
+    CommandError::Daemon(ClientError::Failed(Failure::Refused(Explanation { message, ..told })))
 }
 
 /// Lines that are not valid.
@@ -170,25 +171,25 @@ struct Stream<'a, 'b, M> {
     batches: &'a mut Batches<'b, M>,
     read: u64,
     rejected: Rejects,
-    progress: &'a Progress,
+    progress: &'a ProgressIndicator,
     /// A file never makes its reader wait.
     is_file: bool,
 }
 
 impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
-    fn run(&mut self, console: &mut Console) -> Result<(), Trouble> {
-        let mut input = Input::new(&mut *console.input);
+    fn run(&mut self, console: &mut Console) -> Result<(), CommandError> {
+        let mut input = TargetInput::new(&mut *console.input);
         let (json, err) = (console.json, &mut *console.err);
-        while let Some(line) = input.next().map_err(Trouble::Input)? {
+        while let Some(line) = input.next().map_err(CommandError::Input)? {
             match line {
-                Line::Json => return Err(json_lines(verb::<M>())),
-                Line::Listed(_) if verb::<M>().ends_with("add") => return Err(of_list(verb::<M>())),
-                Line::Span(span) | Line::Listed(span) => {
+                InputLine::Json => return Err(json_lines(verb::<M>())),
+                InputLine::Listed(_) if verb::<M>().ends_with("add") => return Err(of_list(verb::<M>())),
+                InputLine::Span(span) | InputLine::Listed(span) => {
                     self.read += 1;
                     self.batches.push(span)?;
                     self.progress.show(self.read, input.position());
                 }
-                Line::Rejected(rejected) => {
+                InputLine::Rejected(rejected) => {
                     self.rejected.count += 1;
                     if self.rejected.first.len() < MOST_TOLD {
                         // The error is printed at once, because the next line may take a while.
@@ -211,11 +212,11 @@ fn conclude<M: Method<Reply = Changed>>(
     batches: &mut Batches<M>,
     ended: Result<(), ClientError>,
     rejected: Rejects,
-) -> Result<Outcome, Trouble> {
+) -> Result<ChangeOutcome, CommandError> {
     let changed = batches.done(&ended);
     let (errors, first, refusals) = (rejected.first, batches.first(), batches.refusals());
     let rejected = rejected.count;
-    let outcome = Outcome { changed, rejected, errors, remedies: Vec::new(), refusals, first };
+    let outcome = ChangeOutcome { changed, rejected, errors, remedies: Vec::new(), refusals, first };
     match ended {
         Ok(()) => unless_all_guarded(outcome),
         Err(error) => Err(partly(outcome, error.into())),
@@ -223,10 +224,10 @@ fn conclude<M: Method<Reply = Changed>>(
 }
 
 /// Turns an outcome into an error if only guarded targets were named.
-pub fn unless_all_guarded(outcome: Outcome) -> Result<Outcome, Trouble> {
+pub fn unless_all_guarded(outcome: ChangeOutcome) -> Result<ChangeOutcome, CommandError> {
     let nothing_else = outcome.changed.named == 0 && outcome.rejected == 0 && !outcome.refusals.is_empty();
     match nothing_else {
-        true => Err(Trouble::Refused(Failure::Guarded(joined(outcome.refusals)))),
+        true => Err(CommandError::Refused(Failure::Guarded(joined(outcome.refusals)))),
         false => Ok(outcome),
     }
 }
@@ -239,15 +240,15 @@ fn joined(refusals: Vec<Explanation>) -> Explanation {
 }
 
 /// The error of a command that had done part of its work.
-pub fn partly(done: Outcome, cause: Trouble) -> Trouble {
+pub fn partly(done: ChangeOutcome, cause: CommandError) -> CommandError {
     if done.changed.named == 0 {
         return cause;
     }
-    Trouble::Partly { done: Box::new(done), cause: Box::new(cause) }
+    CommandError::Partly { done: Box::new(done), cause: Box::new(cause) }
 }
 
-fn json_lines(verb: &str) -> Trouble {
-    Trouble::unparsable(Explanation::new(
+fn json_lines(verb: &str) -> CommandError {
+    CommandError::unparsable(Explanation::new(
         "standard input is JSON, but must have one target per line",
         format!("to use output of `filterd list --json`: jq -r .target FILE | filterd {verb} -"),
     ))
@@ -255,9 +256,9 @@ fn json_lines(verb: &str) -> Trouble {
 
 /// The error for input that `filterd list` printed. It is not accepted as a list of targets, because the
 /// details after each target would be lost.
-fn of_list(verb: &str) -> Trouble {
+fn of_list(verb: &str) -> CommandError {
     let does = if verb == "add" { "block" } else { "take" };
-    Trouble::unparsable(Explanation::new(
+    CommandError::unparsable(Explanation::new(
         format!(
             "standard input is output of `filterd list`: `{verb}` would lose the list, expiry time and note of each entry"
         ),

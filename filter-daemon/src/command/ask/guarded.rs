@@ -3,7 +3,7 @@
 
 use super::super::render::console::Console;
 use super::super::render::figure::count;
-use super::change::Outcome;
+use super::change::ChangeOutcome;
 use crate::control::wire::{Changed, Guarded};
 use crate::text::Explanation;
 
@@ -21,7 +21,7 @@ pub fn around(changed: &Changed) -> Option<String> {
 }
 
 /// Prints the targets that were left out.
-pub fn tell(outcome: &Outcome, console: &mut Console) {
+pub fn tell(outcome: &ChangeOutcome, console: &mut Console) {
     let Changed { refused, guarded, .. } = &outcome.changed;
     if *refused == 0 {
         return;

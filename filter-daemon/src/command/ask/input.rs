@@ -7,21 +7,21 @@ use std::sync::Arc;
 use filter_common::target::Span;
 
 use super::super::render::entry;
-use crate::source::{Rejected, line};
+use crate::source::{RejectedLine, line};
 use crate::text::lines::Lines;
 
 /// The name of standard input in messages about its lines.
 const NAME: &str = "stdin";
 
 /// Reads targets line by line.
-pub struct Input<R> {
+pub struct TargetInput<R> {
     lines: Lines<R>,
     name: Arc<Path>,
 }
 
 /// The content of a line.
 #[derive(Debug, PartialEq)]
-pub enum Line {
+pub enum InputLine {
     /// A target, or several.
     Span(Span),
     /// A target followed by the details that `filterd list` prints.
@@ -29,26 +29,28 @@ pub enum Line {
     /// A line of JSON, which no list of targets contains.
     Json,
     /// A line that is not valid.
-    Rejected(Rejected),
+    Rejected(RejectedLine),
 }
 
-impl<R: Read> Input<R> {
+impl<R: Read> TargetInput<R> {
     /// Reads the lines of `from`.
     pub fn new(from: R) -> Self {
         Self { lines: Lines::new(from), name: Path::new(NAME).into() }
     }
 
     /// The next line that is not empty or a comment.
-    pub fn next(&mut self) -> io::Result<Option<Line>> {
+    pub fn next(&mut self) -> io::Result<Option<InputLine>> {
         while let Some(next) = self.lines.read()? {
             match line::read(&next) {
                 None => {}
-                Some((_, Ok(span))) if entry::is_line(next.bytes) => return Ok(Some(Line::Listed(span))),
-                Some((_, Ok(span))) => return Ok(Some(Line::Span(span))),
-                Some((content, Err(_))) if content.starts_with(b"{") => return Ok(Some(Line::Json)),
+                Some((_, Ok(span))) if entry::is_line(next.bytes) => {
+                    return Ok(Some(InputLine::Listed(span)));
+                }
+                Some((_, Ok(span))) => return Ok(Some(InputLine::Span(span))),
+                Some((content, Err(_))) if content.starts_with(b"{") => return Ok(Some(InputLine::Json)),
                 Some((content, Err(reason))) => {
-                    let rejected = Rejected::new(&self.name, next.number, content, reason);
-                    return Ok(Some(Line::Rejected(rejected)));
+                    let rejected = RejectedLine::new(&self.name, next.number, content, reason);
+                    return Ok(Some(InputLine::Rejected(rejected)));
                 }
             }
         }
@@ -71,13 +73,13 @@ mod tests {
     use super::*;
 
     fn lines(text: impl Read) -> Vec<String> {
-        let mut input = Input::new(text);
+        let mut input = TargetInput::new(text);
         let mut lines = Vec::new();
         while let Some(line) = input.next().unwrap() {
             lines.push(match line {
-                Line::Span(span) | Line::Listed(span) => span.to_string(),
-                Line::Rejected(rejected) => rejected.to_string(),
-                Line::Json => "JSON".to_owned(),
+                InputLine::Span(span) | InputLine::Listed(span) => span.to_string(),
+                InputLine::Rejected(rejected) => rejected.to_string(),
+                InputLine::Json => "JSON".to_owned(),
             });
         }
         lines
@@ -91,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_told_with_their_number() {
+    fn bad_lines_are_reported_with_number() {
         let lines = lines(&b"203.0.113.7\n# fine\n10.0.0.1/8\n\xff\xfe\n\0\n"[..]);
         assert_eq!(lines.len(), 4);
         assert!(lines[1].starts_with("stdin:3: `10.0.0.1/8` has host bits set"), "{}", lines[1]);
@@ -100,15 +102,20 @@ mod tests {
     }
 
     #[test]
-    fn a_line_means_the_same_on_standard_input_and_in_a_file() {
+    fn line_means_the_same_in_input_and_file() {
         let text = "203.0.113.7 evil\n203.0.113.7,1\nevil\n10.0.0.1/8\n\u{202e}x\n\x1b[2J\n::1%lo\n";
         let place = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&place, format!("192.0.2.1\n{text}")).unwrap();
-        use crate::source::{How, Special};
+        use crate::source::{ReadOptions, SpecialRanges};
         let limits = crate::source::Limits::default();
-        let progress = crate::source::patience::Progress::default();
-        let file = crate::source::list::read(place.path(), &limits, &How::plain(Special::INCLUDED), progress)
-            .unwrap();
+        let progress = crate::source::patience::ReadProgress::default();
+        let file = crate::source::list::read(
+            place.path(),
+            &limits,
+            &ReadOptions::plain(SpecialRanges::INCLUDED),
+            progress,
+        )
+        .unwrap();
         let path = place.path().display().to_string();
         let of_file: Vec<_> =
             file.rejected.iter().map(|line| line.to_string().replace(&path, NAME)).collect();
@@ -121,10 +128,12 @@ mod tests {
     #[test]
     fn a_line_without_end_counts_once() {
         let endless = io::repeat(b'1').take(50_000_000).chain(&b"\n203.0.113.7"[..]);
-        let mut input = Input::new(endless);
-        let Some(Line::Rejected(rejected)) = input.next().unwrap() else { panic!("no line is that long") };
+        let mut input = TargetInput::new(endless);
+        let Some(InputLine::Rejected(rejected)) = input.next().unwrap() else {
+            panic!("no line is that long")
+        };
         assert!(rejected.to_string().starts_with("stdin:1: `111"), "{rejected}");
-        assert!(matches!(input.next().unwrap(), Some(Line::Span(_))));
+        assert!(matches!(input.next().unwrap(), Some(InputLine::Span(_))));
         assert_eq!(input.position(), 50_000_012);
     }
 }

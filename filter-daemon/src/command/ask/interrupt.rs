@@ -15,7 +15,7 @@ use crate::text::Explanation;
 
 /// The progress of a command, shared between threads.
 #[derive(Debug, Default)]
-pub struct Done {
+pub struct SendProgress {
     sent: AtomicU64,
     answered: AtomicU64,
 }
@@ -23,7 +23,7 @@ pub struct Done {
 /// The signals by which users and systems interrupt a command.
 const GIVING_UP: [Signal; 2] = [Signal::SIGINT, Signal::SIGTERM];
 
-impl Done {
+impl SendProgress {
     /// Adds lines that were sent.
     pub fn sends(&self, lines: u64) {
         self.sent.fetch_add(lines, Ordering::Relaxed);
@@ -51,7 +51,7 @@ impl Done {
 
 /// Makes interrupting signals report how much of `input` is `done` before they end this process. Signals
 /// that are ignored stay ignored.
-pub fn tell_when_interrupted(done: Arc<Done>, json: bool, input: String) {
+pub fn tell_when_interrupted(done: Arc<SendProgress>, json: bool, input: String) {
     let mut signals = SigSet::empty();
     GIVING_UP.into_iter().filter(|signal| !is_ignored(*signal)).for_each(|signal| signals.add(signal));
     let Ok(came) = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC) else { return };
@@ -85,8 +85,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_done_and_what_may_be_done_are_told_apart() {
-        let done = Done::default();
+    fn interrupt_separates_done_from_unanswered() {
+        let done = SendProgress::default();
         done.sends(10_000);
         done.is_told(2048);
         let message =

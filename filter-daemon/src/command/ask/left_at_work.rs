@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_seen_nothing_is_said_to_be_so() {
+    fn without_permission_nothing_is_claimed() {
         let home = tempfile::tempdir().unwrap();
         let socket = home.path().join("control.sock");
         // Reading a directory as a file fails for every user, root included.

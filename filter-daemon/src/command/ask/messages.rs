@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::interrupt::Done;
+use super::interrupt::SendProgress;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{Changed, Failure, Method, Needed, Widened};
 use crate::source::well_known;
@@ -24,7 +24,7 @@ pub struct Messages<'a, M> {
     /// The clients that wait for an answer, in the order of their requests, each with its number of words.
     busy: VecDeque<(Client, u64)>,
     sum: Changed,
-    progress: Arc<Done>,
+    progress: Arc<SendProgress>,
     refusals: Vec<Explanation>,
     method: PhantomData<M>,
 }
@@ -44,7 +44,7 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
     }
 
     /// The shared progress, which another thread may report while this one waits.
-    pub fn progress(&self) -> Arc<Done> {
+    pub fn progress(&self) -> Arc<SendProgress> {
         self.progress.clone()
     }
 

@@ -6,12 +6,12 @@
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A progress bar, or none.
-pub struct Progress(Option<ProgressBar>);
+pub struct ProgressIndicator(Option<ProgressBar>);
 
 /// The number of targets between two updates.
 const STEP: u64 = 4096;
 
-impl Progress {
+impl ProgressIndicator {
     /// Shows a bar on standard error if `watched`. `length` is the input's length in bytes, if known.
     pub fn new(watched: bool, length: Option<u64>) -> Self {
         Self(watched.then(|| {

@@ -2,10 +2,10 @@
 
 use clap::Args;
 
-use super::change::{self, Outcome};
-use super::trouble::Trouble;
+use super::change::{self, ChangeOutcome};
+use super::trouble::CommandError;
 use crate::command::render::console::Console;
-use crate::command::render::held::{self, Words};
+use crate::command::render::held::{self, HeldWords};
 use crate::config::ListName;
 use crate::control::client::Endpoint;
 use crate::control::wire::{self, Changed, Method, words};
@@ -30,10 +30,10 @@ impl Removal {
     pub fn carry_out<M: Method<Reply = Changed>>(
         &self,
         method: fn(wire::Remove) -> M,
-        words_of: fn(&Changed) -> Words,
-        render: impl Fn(&Outcome) -> String,
+        words_of: fn(&Changed) -> HeldWords,
+        render: impl Fn(&ChangeOutcome) -> String,
         (socket, console): (&Endpoint, &mut Console),
-    ) -> Result<Exit, Trouble> {
+    ) -> Result<Exit, CommandError> {
         let list = self.list.as_ref().map(ToString::to_string);
         let request = |targets| method(wire::Remove { targets, list: list.clone() });
         let outcome = change::apply(&self.targets, socket, console, &request)?;
@@ -52,7 +52,7 @@ impl Removal {
 
     /// The exit code is 1 if a target, or part of it, is still held. With a single list, only that list
     /// counts. A target held on some ports only passes on the others, as requested.
-    pub fn exit(&self, outcome: &Outcome) -> Exit {
+    pub fn exit(&self, outcome: &ChangeOutcome) -> Exit {
         let asked = |list: &str| self.list.as_ref().is_none_or(|only| only.as_str() == list);
         let mut whole = outcome.changed.held.iter().filter(|held| held.ports.is_empty());
         let still_held = whole.any(|held| held.lists.iter().any(|list| asked(list)));

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_told_with_the_command_that_reads_it() {
+    fn file_name_gets_the_reading_command() {
         let place = tempfile::tempdir().unwrap();
         let list = place.path().join("million.txt");
         fs::write(&list, "192.0.2.1\n").unwrap();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_told_as_before() {
+    fn missing_file_is_reported_as_bad_target() {
         for word in ["/24", "203.0.113.7/33", "example.org", "", "10.0.0.1/8", "2001:db8::/129"] {
             assert_eq!(span(word, "add").err(), words::span(word).err(), "{word}");
         }

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::super::render::console::Console;
 use super::super::render::figure::{count, counted};
-use super::change::Outcome;
+use super::change::ChangeOutcome;
 use super::left_at_work;
 use crate::control::client::ClientError;
 use crate::control::wire::Failure;
@@ -15,7 +15,7 @@ use crate::text::{Explain, Explanation};
 
 /// An error that ends a command early.
 #[derive(Debug, Error)]
-pub enum Trouble {
+pub enum CommandError {
     /// The daemon refused, or cannot be reached.
     #[error(transparent)]
     Daemon(#[from] ClientError),
@@ -29,9 +29,9 @@ pub enum Trouble {
     )]
     Partly {
         /// The changes made before the error.
-        done: Box<Outcome>,
+        done: Box<ChangeOutcome>,
         /// The error that ended the command.
-        cause: Box<Trouble>,
+        cause: Box<CommandError>,
     },
     /// Standard input cannot be read.
     #[error("cannot read standard input: {0}")]
@@ -41,7 +41,7 @@ pub enum Trouble {
     Output(#[from] io::Error),
 }
 
-impl Explain for Trouble {
+impl Explain for CommandError {
     fn remedy(&self) -> Option<String> {
         match self {
             Self::Daemon(error @ ClientError::NotRunning(socket)) => {
@@ -55,7 +55,7 @@ impl Explain for Trouble {
     }
 }
 
-impl Trouble {
+impl CommandError {
     /// The error for a word of the command line that is not valid.
     pub fn unparsable(explanation: impl Into<Explanation>) -> Self {
         Self::Refused(Failure::Unparsable(explanation.into()))

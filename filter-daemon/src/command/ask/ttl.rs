@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_told_why() {
+    fn invalid_ttl_is_reported_with_cause() {
         for word in ["", "2x", "h", "2h30", "-1", "+1", "1.5h", "30m1h", "1h1h", "2H", "2ü", "٣s", "0x10"] {
             assert_eq!(word.parse::<Ttl>(), Err(TtlError::Form), "{word}");
         }

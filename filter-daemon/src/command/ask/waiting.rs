@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_done_comes_back_whether_anybody_watches() {
+    fn result_returns_with_or_without_progress() {
         assert_eq!([true, false].map(|watched| shown(watched, "counting", || 7)), [7, 7]);
     }
 }

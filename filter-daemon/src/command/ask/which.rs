@@ -9,7 +9,7 @@ use crate::config::ListName;
 use crate::control::wire::{self, words};
 
 #[derive(Debug, Args)]
-pub struct Which {
+pub struct EntrySelection {
     /// Only entries of this list [default: all lists]
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
     pub list: Option<ListName>,
@@ -33,7 +33,7 @@ fn soon(word: &str) -> Result<Ttl, String> {
     })
 }
 
-impl Which {
+impl EntrySelection {
     /// The phrase for the family, empty if both are requested.
     pub fn family(&self) -> String {
         self.family.as_ref().map(|family| format!(" of IPv{family}")).unwrap_or_default()
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_what_expires_is_told_of_that_and_not_of_adding() {
+    fn expiring_errors_are_about_expiry() {
         assert_eq!(soon("1h").map(Ttl::as_secs), Ok(3600));
         for word in ["0", "3651d", "soon"] {
             let told = soon(word).unwrap_err();

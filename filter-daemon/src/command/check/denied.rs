@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::{AccessFlags, faccessat, geteuid};
 
-use super::known::Known;
+use super::known::EarlierLists;
 use crate::accounts;
 use crate::config::Config;
 use crate::source::file::FileError;
@@ -20,7 +20,7 @@ pub struct Denied {
 
 impl Denied {
     /// Returns whether filterd would refuse to start: without its configuration, or without a list that has no good copy.
-    pub fn keeps_from_starting(&self, file: &Path, config: &Config, known: &Known) -> bool {
+    pub fn keeps_from_starting(&self, file: &Path, config: &Config, known: &EarlierLists) -> bool {
         let mut lists = config.lists.iter().filter(|list| list.path == self.path);
         self.path == file || lists.any(|list| !known.has_good_copy(list))
     }

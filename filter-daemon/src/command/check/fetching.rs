@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use crate::config::secret::{self, Handed};
-use crate::config::{Feed, List};
-use crate::fetch::{Fetched, Fetcher, Order};
+use crate::config::secret::{self, SystemdCredentials};
+use crate::config::{Feed, ListConfig};
+use crate::fetch::{FetchOrder, Fetched, Fetcher};
 use crate::source::file::FileError;
 use crate::source::{ListFile, list};
 use crate::text::{Explain, Explanation};
@@ -16,7 +16,7 @@ pub struct Fetching(Option<Fetcher>);
 
 impl Fetching {
     /// Fetches the current content of this list.
-    pub fn read(&mut self, list: &List, feed: &Feed) -> Result<ListFile, FileError> {
+    pub fn read(&mut self, list: &ListConfig, feed: &Feed) -> Result<ListFile, FileError> {
         let body = self.fetch(list, feed).map_err(|told| cannot(&list.path, told))?;
         let Fetched::Body(body) = body else {
             return Err(cannot(&list.path, "its server says that nothing changed".into()));
@@ -26,9 +26,12 @@ impl Fetching {
         Ok(file.fetched(content_type.as_deref()))
     }
 
-    fn fetch(&mut self, list: &List, feed: &Feed) -> Result<Fetched, Explanation> {
-        let credentials =
-            feed.auth.as_ref().map(|auth| secret::credentials(auth, &Handed::by_systemd())).transpose()?;
+    fn fetch(&mut self, list: &ListConfig, feed: &Feed) -> Result<Fetched, Explanation> {
+        let credentials = feed
+            .auth
+            .as_ref()
+            .map(|auth| secret::credentials(auth, &SystemdCredentials::by_systemd()))
+            .transpose()?;
         let fetcher = match &self.0 {
             Some(fetcher) => fetcher,
             None => {
@@ -36,7 +39,7 @@ impl Fetching {
                 self.0.insert(Fetcher::start(None, &["--quiet"]).map_err(cannot)?)
             }
         };
-        let order = Order {
+        let order = FetchOrder {
             url: feed.url.clone(),
             etag: None,
             last_modified: None,

@@ -3,18 +3,18 @@
 use std::io::ErrorKind;
 
 use crate::clock;
-use crate::config::List;
+use crate::config::ListConfig;
 use crate::control::wire::entry::LIVE;
 use crate::control::wire::status::ListStatus;
 use crate::source::copies::CopyError;
 use crate::source::limits::SizeBefore;
-use crate::source::trouble::Instead;
-use crate::source::{Accepted, Copies, How};
+use crate::source::trouble::ListFallback;
+use crate::source::{AcceptedSource, Copies, ReadOptions};
 
 /// The earlier states of all lists.
-pub struct Known {
+pub struct EarlierLists {
     copies: Copies,
-    found: Vec<Accepted>,
+    found: Vec<AcceptedSource>,
     running: Vec<ListStatus>,
     is_hidden: bool,
     /// A copy is damaged in the part that says which list it belongs to.
@@ -23,9 +23,9 @@ pub struct Known {
 
 /// The earlier state of one list.
 #[derive(Clone, Copy)]
-pub enum Before<'a> {
+pub enum EarlierList<'a> {
     /// The state that its copy describes.
-    Copy(&'a Accepted),
+    Copy(&'a AcceptedSource),
     /// The state that is in force in a running filterd.
     Running(&'a ListStatus),
     /// The list did not exist.
@@ -34,7 +34,7 @@ pub enum Before<'a> {
     Hidden,
 }
 
-impl Known {
+impl EarlierLists {
     /// Finds the copies that this user may see now.
     pub fn of(copies: Copies) -> Self {
         let found = copies.find();
@@ -49,56 +49,56 @@ impl Known {
 
     /// The earlier state of this list. It is found as in a reload: by name and path, else by path, else by
     /// name.
-    pub fn before(&self, list: &List) -> Before<'_> {
-        let is_called = |copy: &&Accepted| *copy.name == *list.name.as_str();
-        let is_there = |copy: &&Accepted| copy.path == list.path;
+    pub fn before(&self, list: &ListConfig) -> EarlierList<'_> {
+        let is_called = |copy: &&AcceptedSource| *copy.name == *list.name.as_str();
+        let is_there = |copy: &&AcceptedSource| copy.path == list.path;
         let of_both = self.found.iter().filter(is_called).find(is_there);
         let copy = of_both.or(self.found.iter().find(is_there)).or(self.found.iter().find(is_called));
-        copy.map_or_else(|| self.without_copy(list), Before::Copy)
+        copy.map_or_else(|| self.without_copy(list), EarlierList::Copy)
     }
 
     /// The earlier state, if there is no copy of it or a damaged one.
-    pub fn without_copy(&self, list: &List) -> Before<'_> {
+    pub fn without_copy(&self, list: &ListConfig) -> EarlierList<'_> {
         let is_it = |running: &&ListStatus| running.name == list.name.as_str() && running.kind != LIVE;
         match self.running.iter().find(is_it) {
-            Some(running) => Before::Running(running),
-            None if self.is_hidden => Before::Hidden,
-            None => Before::Nothing,
+            Some(running) => EarlierList::Running(running),
+            None if self.is_hidden => EarlierList::Hidden,
+            None => EarlierList::Nothing,
         }
     }
 
     /// What would be in force instead of a list with this earlier state.
-    pub fn instead(&self, before: Before<'_>) -> Instead {
+    pub fn instead(&self, before: EarlierList<'_>) -> ListFallback {
         let instead = before.instead();
-        if instead == Instead::Nothing && self.has_lost_one { Instead::Lost } else { instead }
+        if instead == ListFallback::Nothing && self.has_lost_one { ListFallback::Lost } else { instead }
     }
 
     /// The size of a list with this earlier state.
-    pub fn size_of(&self, before: Before<'_>) -> Option<SizeBefore> {
+    pub fn size_of(&self, before: EarlierList<'_>) -> Option<SizeBefore> {
         match before {
-            Before::Copy(copy) => Some(SizeBefore {
+            EarlierList::Copy(copy) => Some(SizeBefore {
                 entries: copy.entries,
                 largest: copy.peaks.largest(clock::now()),
                 has_open_end: self.copies.has_open_end(copy),
             }),
-            Before::Running(list) => before.entries().map(|entries| SizeBefore {
+            EarlierList::Running(list) => before.entries().map(|entries| SizeBefore {
                 entries,
                 largest: list.largest.unwrap_or(0),
                 has_open_end: None,
             }),
-            Before::Nothing | Before::Hidden => None,
+            EarlierList::Nothing | EarlierList::Hidden => None,
         }
     }
 
     /// Returns whether a start could take the copy of this list.
-    pub fn has_good_copy(&self, list: &List) -> bool {
-        matches!(self.before(list), Before::Copy(copy) if self.is_good(copy))
+    pub fn has_good_copy(&self, list: &ListConfig) -> bool {
+        matches!(self.before(list), EarlierList::Copy(copy) if self.is_good(copy))
     }
 
     /// Returns whether this copy is undamaged. Files that this user may not read count as good, because a
     /// filterd that starts gives root's copies to its own user.
-    pub fn is_good(&self, copy: &Accepted) -> bool {
-        match self.copies.read(copy, &How::default()) {
+    pub fn is_good(&self, copy: &AcceptedSource) -> bool {
+        match self.copies.read(copy, &ReadOptions::default()) {
             Ok(_) => true,
             Err(CopyError::System { source, .. }) => source.kind() == ErrorKind::PermissionDenied,
             Err(CopyError::Damaged | CopyError::Full { .. } | CopyError::Gone) => false,
@@ -106,7 +106,7 @@ impl Known {
     }
 }
 
-impl Before<'_> {
+impl EarlierList<'_> {
     /// The number of targets that the list had.
     pub fn entries(self) -> Option<u64> {
         match self {
@@ -126,13 +126,15 @@ impl Before<'_> {
     }
 
     /// What would be in force instead.
-    fn instead(self) -> Instead {
+    fn instead(self) -> ListFallback {
         match self {
             Self::Copy(copy) => copy.into(),
-            Self::Running(ListStatus { targets, read: Some(read), .. }) => Instead::Good(*targets, *read),
-            Self::Running(ListStatus { targets: 0, .. }) | Self::Nothing => Instead::Nothing,
-            Self::Running(list) => Instead::Stays(list.targets),
-            Self::Hidden => Instead::Hidden,
+            Self::Running(ListStatus { targets, read: Some(read), .. }) => {
+                ListFallback::Good(*targets, *read)
+            }
+            Self::Running(ListStatus { targets: 0, .. }) | Self::Nothing => ListFallback::Nothing,
+            Self::Running(list) => ListFallback::Stays(list.targets),
+            Self::Hidden => ListFallback::Hidden,
         }
     }
 }

@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use super::MOST_TOLD;
 use super::fetching::Fetching;
-use super::known::{Before, Known};
+use super::known::{EarlierList, EarlierLists};
 use crate::accounts;
 use crate::clock;
-use crate::config::List;
+use crate::config::ListConfig;
 use crate::source::file::FileError;
-use crate::source::limits::{Seen, Verdict};
-use crate::source::patience::Patience;
-use crate::source::trouble::{Instead, Mood, Why, explain, still};
+use crate::source::limits::{ListVerdict, SourceFinding};
+use crate::source::patience::TimedReader;
+use crate::source::trouble::{HoldBackReason, ListFallback, Phrasing, explain, still};
 use crate::source::{ListFile, database, list, well_known};
 use crate::text::{Explain, Explanation, printable};
 
@@ -42,7 +42,7 @@ pub struct CheckedList {
     pub error: Option<String>,
     /// What would be in force instead.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub would_be: Option<Fate>,
+    pub would_be: Option<RejectionEffect>,
     /// The full explanation of the difference.
     #[serde(skip)]
     pub told: Option<Explanation>,
@@ -60,7 +60,7 @@ pub struct CheckedList {
 /// The result for a list that the daemon would not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum RejectionEffect {
     /// The last good copy would stay in force.
     HeldBack,
     /// The readable part would be in force.
@@ -71,11 +71,16 @@ pub enum Fate {
     Refused,
 }
 
-type Read = Result<ListFile, FileError>;
+type ListRead = Result<ListFile, FileError>;
 
 impl CheckedList {
     /// Reads `list`, and judges it as a daemon would.
-    pub fn new(list: &List, known: &Known, patience: &mut Patience<Read>, fetching: &mut Fetching) -> Self {
+    pub fn new(
+        list: &ListConfig,
+        known: &EarlierLists,
+        patience: &mut TimedReader<ListRead>,
+        fetching: &mut Fetching,
+    ) -> Self {
         let (limits, how, path) = (list.limits, list.how.clone(), list.path.clone());
         let read = match (&list.feed, how.database.clone()) {
             (Some(feed), _) => fetching.read(list, feed),
@@ -117,38 +122,50 @@ impl CheckedList {
 }
 
 /// A list that would not be accepted as it is.
-struct Doubted {
+struct DoubtedList {
     error: String,
-    fate: Fate,
+    fate: RejectionEffect,
     told: Explanation,
 }
 
-fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<Doubted> {
+fn doubt(
+    list: &ListConfig,
+    read: &ListRead,
+    before: EarlierList<'_>,
+    known: &EarlierLists,
+) -> Option<DoubtedList> {
     let seen = match read {
         Ok(file) => file.seen(),
-        Err(FileError::Missing { .. }) => Seen::Missing,
-        Err(_) => Seen::Unreadable,
+        Err(FileError::Missing { .. }) => SourceFinding::Missing,
+        Err(_) => SourceFinding::Unreadable,
     };
-    let is_meant =
-        seen == Seen::Missing && matches!(before, Before::Copy(copy) if copy.may_be_missing(&list.path));
+    let is_meant = seen == SourceFinding::Missing
+        && matches!(before, EarlierList::Copy(copy) if copy.may_be_missing(&list.path));
     let (doubt, instead) = match list.limits.judge(seen, known.size_of(before), is_meant) {
-        Verdict::Accept => return None,
-        Verdict::HoldBack(doubt) => (doubt, known.instead(before)),
-        Verdict::TakePart(doubt) => {
+        ListVerdict::Accept => return None,
+        ListVerdict::HoldBack(doubt) => (doubt, known.instead(before)),
+        ListVerdict::TakePart(doubt) => {
             let count = read.as_ref().map_or(0, |file| file.targets.len() as u64);
-            (doubt, if let Before::Hidden = before { Instead::Hidden } else { Instead::Part(count) })
+            (
+                doubt,
+                if let EarlierList::Hidden = before {
+                    ListFallback::Hidden
+                } else {
+                    ListFallback::Part(count)
+                },
+            )
         }
     };
     // A damaged copy counts as missing, as at a start.
-    if let (Before::Copy(copy), Instead::Good(..)) = (before, instead)
+    if let (EarlierList::Copy(copy), ListFallback::Good(..)) = (before, instead)
         && !known.is_good(copy)
     {
         return self::doubt(list, read, known.without_copy(list), known);
     }
     let looks = read.as_ref().map(|file| file.described(doubt, list.feed.is_some()));
     let why = match (read, &looks) {
-        (Err(error), _) => Why::Error(error),
-        (Ok(_), looks) => Why::Doubt(doubt, looks.as_deref().unwrap_or_default()),
+        (Err(error), _) => HoldBackReason::Error(error),
+        (Ok(_), looks) => HoldBackReason::Doubt(doubt, looks.as_deref().unwrap_or_default()),
     };
     let (name, path) = (list.name.as_str(), &list.path);
     let error = match read {
@@ -157,29 +174,32 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
     };
     let fate = match (instead, read) {
         (
-            Instead::Nothing | Instead::Damaged | Instead::Lost | Instead::Hidden,
+            ListFallback::Nothing | ListFallback::Damaged | ListFallback::Lost | ListFallback::Hidden,
             Err(FileError::Denied { .. }),
-        ) => Fate::Refused,
-        (Instead::Good(..) | Instead::Fewer(..) | Instead::Stays(_) | Instead::Hidden, _) => Fate::HeldBack,
-        (Instead::Part(_), _) => Fate::InPart,
-        (Instead::Nothing | Instead::Damaged | Instead::Lost, _) => Fate::NotLoaded,
+        ) => RejectionEffect::Refused,
+        (
+            ListFallback::Good(..) | ListFallback::Fewer(..) | ListFallback::Stays(_) | ListFallback::Hidden,
+            _,
+        ) => RejectionEffect::HeldBack,
+        (ListFallback::Part(_), _) => RejectionEffect::InPart,
+        (ListFallback::Nothing | ListFallback::Damaged | ListFallback::Lost, _) => RejectionEffect::NotLoaded,
     };
     let told = match (fate, read) {
-        (Fate::Refused, Err(error)) => refused(name, error, instead),
-        _ => explain(name, path, &why, instead, Mood::Would),
+        (RejectionEffect::Refused, Err(error)) => refused(name, error, instead),
+        _ => explain(name, path, &why, instead, Phrasing::Would),
     };
-    let stays = fate == Fate::HeldBack && before.entries() > Some(0);
+    let stays = fate == RejectionEffect::HeldBack && before.entries() > Some(0);
     let told = match before.allows().filter(|allowed| *allowed != list.allows && stays) {
-        Some(allowed) => still(told, allowed, Mood::Would),
+        Some(allowed) => still(told, allowed, Phrasing::Would),
         None => told,
     };
-    Some(Doubted { error, fate, told })
+    Some(DoubtedList { error, fate, told })
 }
 
 /// The explanation for a list without which filterd would not start.
-fn refused(name: &str, error: &FileError, instead: Instead) -> Explanation {
+fn refused(name: &str, error: &FileError, instead: ListFallback) -> Explanation {
     let user = accounts::name_of(geteuid());
-    let [unless, copy] = if instead == Instead::Hidden {
+    let [unless, copy] = if instead == ListFallback::Hidden {
         [", unless there is a good copy", ""]
     } else {
         ["", "; there is no good copy"]

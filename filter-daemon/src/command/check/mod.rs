@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::ask::waiting;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
@@ -22,12 +22,12 @@ use crate::config::{self, Config, Mode};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{self, Failure, status};
 use crate::exit::Exit;
-use crate::source::patience::Patience;
+use crate::source::patience::TimedReader;
 use crate::source::{Copies, Targets, well_known, wide};
 use crate::text::{Explain, Explanation, printable};
 use fetching::Fetching;
-use known::Known;
-use list::{CheckedList, Fate};
+use known::EarlierLists;
+use list::{CheckedList, RejectionEffect};
 use render::render;
 
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ const MOST_TOLD: usize = 10;
 
 /// The findings of a check, as JSON.
 #[derive(Debug, Serialize)]
-struct Checked {
+struct CheckOutput {
     file: PathBuf,
     valid: bool,
     held_back: usize,
@@ -72,14 +72,14 @@ fn is_none(number: &usize) -> bool {
 }
 
 impl Check {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         if self.names_interface {
             return Ok(self.has_work(console));
         }
         // Asked before this process takes the rights of another user, so that its own rights decide about
         // the answer.
         let running = Client::connect(socket).and_then(|mut client| client.call(&wire::Status {}));
-        let known = Known::of(Copies::of(&self.state_dir));
+        let known = EarlierLists::of(Copies::of(&self.state_dir));
         let file = self.file(running.as_ref().ok().and_then(|status| status.config.as_deref()));
         if self.file.is_none() {
             running.as_ref().err().into_iter().for_each(|error| tell_instead(error, &file, console));
@@ -94,8 +94,9 @@ impl Check {
         let running = running.map_or_else(|_| Vec::new(), |status| status.lists);
         must_not_be_live(&config, &running)?;
         let known = known.with(running);
-        let checked =
-            waiting::shown(console.progress, "reading the lists", || Checked::new(&file, &config, &known));
+        let checked = waiting::shown(console.progress, "reading the lists", || {
+            CheckOutput::new(&file, &config, &known)
+        });
         console.answer(&checked, render)?;
         let block: Targets = config.block.iter().copied().collect();
         let wide = wide::blocked(&block.others).into_iter().chain(wide::allowed(&config.allow));
@@ -115,7 +116,7 @@ impl Check {
         }
         console.flush()?;
         told.into_iter().for_each(|told| console.complain(told));
-        let is_refused = checked.lists.iter().any(|list| list.would_be == Some(Fate::Refused))
+        let is_refused = checked.lists.iter().any(|list| list.would_be == Some(RejectionEffect::Refused))
             || denied.iter().any(|denied| denied.keeps_from_starting(&file, &config, &known));
         Ok(if is_refused { Exit::Config } else { Exit::Partly })
     }
@@ -146,15 +147,15 @@ impl Check {
 }
 
 /// Takes the rights of `user` for the rest of this process, which needs its own rights no more.
-fn become_user(user: &User) -> Result<(), Trouble> {
+fn become_user(user: &User) -> Result<(), CommandError> {
     accounts::become_user(user).map_err(|error| {
         let told = format!("cannot check as user {}: {error}", user.name);
-        Trouble::Refused(Failure::PermissionDenied(Explanation::new(told, "use sudo")))
+        CommandError::Refused(Failure::PermissionDenied(Explanation::new(told, "use sudo")))
     })
 }
 
-fn refused(explanation: Explanation) -> Trouble {
-    Trouble::Refused(Failure::InvalidConfig(explanation))
+fn refused(explanation: Explanation) -> CommandError {
+    CommandError::Refused(Failure::InvalidConfig(explanation))
 }
 
 /// Prints that the default file is checked, if a running filterd may use another one.
@@ -173,9 +174,9 @@ fn tell_unasked(error: &ClientError, console: &mut Console) {
 }
 
 /// A live list with entries keeps its name while filterd runs.
-fn must_not_be_live(config: &Config, running: &[status::ListStatus]) -> Result<(), Trouble> {
+fn must_not_be_live(config: &Config, running: &[status::ListStatus]) -> Result<(), CommandError> {
     let is_taken = |running: &&status::ListStatus| {
-        let is_called = |list: &config::List| list.name.as_str() == running.name;
+        let is_called = |list: &config::ListConfig| list.name.as_str() == running.name;
         running.kind == wire::entry::LIVE && running.targets > 0 && config.lists.iter().any(is_called)
     };
     let taken: Vec<_> = running.iter().filter(is_taken).collect();
@@ -191,9 +192,9 @@ fn must_not_be_live(config: &Config, running: &[status::ListStatus]) -> Result<(
     Err(refused(Explanation::new(told, remedy)))
 }
 
-impl Checked {
-    fn new(file: &Path, config: &Config, known: &Known) -> Self {
-        let (mut patience, mut fetching) = (Patience::default(), Fetching::default());
+impl CheckOutput {
+    fn new(file: &Path, config: &Config, known: &EarlierLists) -> Self {
+        let (mut patience, mut fetching) = (TimedReader::default(), Fetching::default());
         let check = |list| CheckedList::new(list, known, &mut patience, &mut fetching);
         let lists: Vec<_> = config.lists.iter().map(check).collect();
         Self {

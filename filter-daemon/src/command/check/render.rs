@@ -1,11 +1,11 @@
 //! Formats the findings of `check` as text.
 
-use super::list::{CheckedList, Fate};
-use super::{Checked, counted};
+use super::list::{CheckedList, RejectionEffect};
+use super::{CheckOutput, counted};
 use crate::text::printable;
 
 /// Formats the configuration in one line, and each of its lists in another.
-pub fn render(checked: &Checked) -> String {
+pub fn render(checked: &CheckOutput) -> String {
     let interfaces = match &checked.interfaces[..] {
         [] => "no interface (filterd starts or reloads with it only where `--iface` names one)".to_owned(),
         names => names.join(", "),
@@ -41,17 +41,23 @@ pub fn render(checked: &Checked) -> String {
 }
 
 fn verdict(lists: &[CheckedList]) -> String {
-    let told =
-        [Fate::Refused, Fate::NotLoaded, Fate::InPart, Fate::HeldBack].into_iter().filter_map(|fate| {
-            let lists = lists.iter().filter(|list| list.would_be == Some(fate)).count() as u64;
-            let lists = (lists > 0).then(|| counted(lists, "list"))?;
-            Some(match fate {
-                Fate::Refused => format!("filterd would not start for {lists}"),
-                Fate::NotLoaded => format!("{lists} would not be loaded"),
-                Fate::InPart => format!("{lists} would be only partly in force"),
-                Fate::HeldBack => format!("{lists} would not be updated"),
-            })
-        });
+    let told = [
+        RejectionEffect::Refused,
+        RejectionEffect::NotLoaded,
+        RejectionEffect::InPart,
+        RejectionEffect::HeldBack,
+    ]
+    .into_iter()
+    .filter_map(|fate| {
+        let lists = lists.iter().filter(|list| list.would_be == Some(fate)).count() as u64;
+        let lists = (lists > 0).then(|| counted(lists, "list"))?;
+        Some(match fate {
+            RejectionEffect::Refused => format!("filterd would not start for {lists}"),
+            RejectionEffect::NotLoaded => format!("{lists} would not be loaded"),
+            RejectionEffect::InPart => format!("{lists} would be only partly in force"),
+            RejectionEffect::HeldBack => format!("{lists} would not be updated"),
+        })
+    });
     let told: Vec<_> = told.collect();
     if told.is_empty() { "valid".to_owned() } else { format!("valid, but {}", told.join(", ")) }
 }
@@ -59,10 +65,10 @@ fn verdict(lists: &[CheckedList]) -> String {
 fn found(list: &CheckedList) -> String {
     let targets = counted(list.targets as u64, "target");
     match (list.would_be, list.rejected) {
-        (Some(Fate::Refused), _) => "MAY NOT BE READ".to_owned(),
-        (Some(Fate::NotLoaded), _) => "WOULD NOT BE LOADED".to_owned(),
-        (Some(Fate::InPart), _) => format!("WOULD BE {targets} ONLY"),
-        (Some(Fate::HeldBack), _) => "WOULD BE HELD BACK".to_owned(),
+        (Some(RejectionEffect::Refused), _) => "MAY NOT BE READ".to_owned(),
+        (Some(RejectionEffect::NotLoaded), _) => "WOULD NOT BE LOADED".to_owned(),
+        (Some(RejectionEffect::InPart), _) => format!("WOULD BE {targets} ONLY"),
+        (Some(RejectionEffect::HeldBack), _) => "WOULD BE HELD BACK".to_owned(),
         (None, 0) => format!("{targets}{}", special(list)),
         (None, lines) => format!("{targets}, {} not understood{}", counted(lines, "line"), special(list)),
     }

@@ -11,12 +11,12 @@ pub const END: &str = "# end of filterd export";
 
 /// Looks for both lines in an input.
 #[derive(Debug, Default)]
-pub struct Ending {
+pub struct BoundaryLines {
     has_head: bool,
     has_end: bool,
 }
 
-impl Ending {
+impl BoundaryLines {
     /// Notes the next line.
     pub fn note(&mut self, line: &Line<'_>) {
         if line.bytes.first() == Some(&b'#') {

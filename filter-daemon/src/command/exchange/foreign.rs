@@ -2,22 +2,22 @@
 //! target only.
 
 use super::plain::fault;
-use super::{Fault, Form, Item};
-use crate::source::format::{Csv, Dshield, Ipsum, Json, Rows};
-use crate::source::{Format, How};
+use super::{EntryReader, Fault, ImportedEntry};
+use crate::source::format::{Csv, Dshield, Ipsum, Json, RowReader};
+use crate::source::{Format, ReadOptions};
 use crate::text::lines::Line;
 
 /// Reads the lines of a published list.
-pub struct Foreign {
-    rows: Box<dyn Rows>,
+pub struct ForeignListReader {
+    rows: Box<dyn RowReader>,
 }
 
-impl Foreign {
+impl ForeignListReader {
     /// The reader for a list of this format with this beginning. None for formats that contain more than
     /// targets, and for plain lists.
     pub fn of(format: Format, head: &[u8]) -> Option<Self> {
-        let how = How::default();
-        let rows: Box<dyn Rows> = match format {
+        let how = ReadOptions::default();
+        let rows: Box<dyn RowReader> = match format {
             Format::Ipsum => Box::new(Ipsum::new(&how)),
             Format::Csv => Box::new(Csv::new(head, &how)),
             Format::Dshield => Box::new(Dshield),
@@ -34,10 +34,10 @@ impl Foreign {
     }
 }
 
-impl Form for Foreign {
-    fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
+impl EntryReader for ForeignListReader {
+    fn read(&mut self, line: &Line<'_>) -> Option<Result<ImportedEntry, Fault>> {
         let (content, said) = self.rows.read(line)?;
-        Some(said.map(Item::bare).map_err(|reason| fault(content, reason)))
+        Some(said.map(ImportedEntry::bare).map_err(|reason| fault(content, reason)))
     }
 
     fn fault(&self) -> Option<String> {

@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use super::{Writer, ipset, json, nft, plain};
+use super::{EntryWriter, ipset, json, nft, plain};
 
 /// A format of `export` and `import`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ExchangeFormat {
     /// One target a line, followed by its details as a comment.
     Plain,
     /// The format of `ipset restore` and `ipset save`.
@@ -17,18 +17,18 @@ pub enum Format {
     Json,
 }
 
-impl Format {
+impl ExchangeFormat {
     /// All formats with their names.
     pub const NAMES: [(&str, Self); 4] =
         [("plain", Self::Plain), ("ipset", Self::Ipset), ("nft", Self::Nft), ("json", Self::Json)];
 
     /// The writer of this format. If the format has only relative ends, they are counted from `now`.
-    pub fn writer(self, now: u64) -> Box<dyn Writer> {
+    pub fn writer(self, now: u64) -> Box<dyn EntryWriter> {
         match self {
-            Self::Plain => Box::<plain::Plain>::default(),
-            Self::Ipset => Box::new(ipset::Ipset::from(now)),
-            Self::Nft => Box::new(nft::Nft::from(now)),
-            Self::Json => Box::<json::Json>::default(),
+            Self::Plain => Box::<plain::PlainWriter>::default(),
+            Self::Ipset => Box::new(ipset::IpsetWriter::from(now)),
+            Self::Nft => Box::new(nft::NftWriter::from(now)),
+            Self::Json => Box::<json::JsonExchange>::default(),
         }
     }
 
@@ -37,7 +37,7 @@ impl Format {
     }
 }
 
-impl FromStr for Format {
+impl FromStr for ExchangeFormat {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {

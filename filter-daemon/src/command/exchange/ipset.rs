@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use filter_common::target::{Prefix, Target};
 
 use super::ending::{END, HEAD};
-use super::lost::Lost;
-use super::{Writer, set_name};
+use super::lost::LostDetails;
+use super::{EntryWriter, set_name};
 use crate::control::wire;
-use crate::control::wire::lists::List;
+use crate::control::wire::lists::ListDetails;
 
 /// The longest name of a set, in bytes.
 const LONGEST_NAME: usize = 31;
@@ -25,21 +25,21 @@ const LONGEST_COMMENT: usize = 255;
 const LEAST_ROOM: u64 = 65_536;
 
 /// The writer of this format.
-pub struct Ipset {
+pub struct IpsetWriter {
     now: u64,
     renamed: BTreeSet<String>,
-    lost: Lost,
+    lost: LostDetails,
 }
 
-impl Ipset {
+impl IpsetWriter {
     /// Starts an export whose ends are counted from `now`.
     pub fn from(now: u64) -> Self {
-        Self { now, renamed: BTreeSet::new(), lost: Lost::default() }
+        Self { now, renamed: BTreeSet::new(), lost: LostDetails::default() }
     }
 }
 
-impl Writer for Ipset {
-    fn begin(&mut self, lists: &[List], out: &mut dyn Write) -> io::Result<()> {
+impl EntryWriter for IpsetWriter {
+    fn begin(&mut self, lists: &[ListDetails], out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{HEAD}: `ipset restore -exist` makes or fills these sets")?;
         for list in lists {
             let room = (list.entries + list.entries / 4).max(LEAST_ROOM);
@@ -72,12 +72,12 @@ impl Writer for Ipset {
         writeln!(out, "{END}")
     }
 
-    fn lost(&self) -> &Lost {
+    fn lost(&self) -> &LostDetails {
         &self.lost
     }
 }
 
-impl Ipset {
+impl IpsetWriter {
     /// The timeout of an entry, or None if it has expired.
     fn timeout(&mut self, entry: &wire::Entry) -> Option<String> {
         let Some(until) = entry.until else { return Some(String::new()) };
@@ -103,7 +103,7 @@ fn halves(target: Target) -> Vec<Target> {
 }
 
 /// Formats a note as a comment of at most `most` bytes, and notes any loss.
-pub fn comment(note: Option<&str>, most: usize, lost: &mut Lost) -> String {
+pub fn comment(note: Option<&str>, most: usize, lost: &mut LostDetails) -> String {
     let Some(note) = note else { return String::new() };
     let mut text = note.replace('"', "'");
     if text != note {

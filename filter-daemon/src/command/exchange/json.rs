@@ -6,10 +6,10 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::lost::Lost;
-use super::{Fault, Form, Item, Writer};
+use super::lost::LostDetails;
+use super::{EntryReader, EntryWriter, Fault, ImportedEntry};
 use crate::command::render::figure::counted_as;
-use crate::control::wire::lists::List;
+use crate::control::wire::lists::ListDetails;
 use crate::control::wire::own::Own;
 use crate::control::wire::{Entry, words};
 use crate::text::lines::{Content, Line};
@@ -23,20 +23,20 @@ pub const MARK: &str = "\"filterd\":\"export\"";
 
 /// The first line of an export.
 #[derive(Serialize, Deserialize)]
-struct Head<'a> {
+struct JsonHead<'a> {
     version: u32,
     filterd: Cow<'a, str>,
 }
 
 /// The last line of an export.
 #[derive(Serialize, Deserialize)]
-struct Tail {
+struct JsonTail {
     entries: u64,
 }
 
 /// Any other line, with one entry.
 #[derive(Serialize, Deserialize)]
-struct Row<'a> {
+struct JsonRow<'a> {
     target: Cow<'a, str>,
     list: Cow<'a, str>,
     /// The end, in seconds since 1970.
@@ -59,24 +59,24 @@ struct Row<'a> {
 
 /// Writes and reads the format.
 #[derive(Default)]
-pub struct Json {
+pub struct JsonExchange {
     /// The number of entries so far.
     entries: u64,
     has_begun: bool,
     /// The number of entries in the last line, once it was read.
     told: Option<u64>,
-    lost: Lost,
+    lost: LostDetails,
 }
 
-impl Writer for Json {
-    fn begin(&mut self, _: &[List], out: &mut dyn Write) -> io::Result<()> {
-        line(&Head { version: VERSION, filterd: "export".into() }, out)
+impl EntryWriter for JsonExchange {
+    fn begin(&mut self, _: &[ListDetails], out: &mut dyn Write) -> io::Result<()> {
+        line(&JsonHead { version: VERSION, filterd: "export".into() }, out)
     }
 
     fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
         self.entries += 1;
         let text = |text: &'_ Option<String>| text.as_deref().map(str::to_owned).map(Cow::Owned);
-        let row = Row {
+        let row = JsonRow {
             target: (&*entry.target).into(),
             list: (&*entry.list).into(),
             until: entry.until,
@@ -91,10 +91,10 @@ impl Writer for Json {
     }
 
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        line(&Tail { entries: self.entries }, out)
+        line(&JsonTail { entries: self.entries }, out)
     }
 
-    fn lost(&self) -> &Lost {
+    fn lost(&self) -> &LostDetails {
         &self.lost
     }
 }
@@ -104,15 +104,15 @@ fn line(of: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-impl Form for Json {
-    fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
+impl EntryReader for JsonExchange {
+    fn read(&mut self, line: &Line<'_>) -> Option<Result<ImportedEntry, Fault>> {
         if line.content() == Content::Nothing {
             return None;
         }
         if !std::mem::replace(&mut self.has_begun, true) {
             return head(line).err().map(Err);
         }
-        if let Ok(Tail { entries }) = serde_json::from_slice(line.bytes) {
+        if let Ok(JsonTail { entries }) = serde_json::from_slice(line.bytes) {
             self.told = Some(entries);
             return None;
         }
@@ -137,26 +137,26 @@ impl Form for Json {
 }
 
 fn head(line: &Line<'_>) -> Result<(), Fault> {
-    match serde_json::from_slice::<Head<'_>>(line.bytes) {
-        Ok(Head { version: ..=VERSION, filterd }) if filterd == "export" => Ok(()),
-        Ok(Head { version, .. }) => {
+    match serde_json::from_slice::<JsonHead<'_>>(line.bytes) {
+        Ok(JsonHead { version: ..=VERSION, filterd }) if filterd == "export" => Ok(()),
+        Ok(JsonHead { version, .. }) => {
             Err(format!("it has version {version}, but this filterd reads version {VERSION}"))
         }
         Err(_) => Err("this is not the first line of `filterd export --format json`".to_owned()),
     }
 }
 
-fn row(bytes: &[u8]) -> Result<Item, Fault> {
-    let row: Row<'_> = serde_json::from_slice(bytes).map_err(|error| {
+fn row(bytes: &[u8]) -> Result<ImportedEntry, Fault> {
+    let row: JsonRow<'_> = serde_json::from_slice(bytes).map_err(|error| {
         format!("{} is not an entry: {}", printable::bytes(bytes), printable::sentence(&error.to_string()))
     })?;
     let note = row.note.map(|note| words::note(&note)).transpose()?;
-    Ok(Item {
+    Ok(ImportedEntry {
         list: Some(words::list_name(&row.list)?),
         own: Own { until: row.until, note },
         allow: row.allow,
         on_ports: row.ports.is_some(),
         is_ours: true,
-        ..Item::bare(words::target(&row.target)?.into())
+        ..ImportedEntry::bare(words::target(&row.target)?.into())
     })
 }

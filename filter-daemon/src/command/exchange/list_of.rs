@@ -2,7 +2,7 @@
 
 use filter_common::target::Span;
 
-use super::{Fault, Item, set_name};
+use super::{Fault, ImportedEntry, set_name};
 use crate::clock;
 use crate::control::wire::own::Own;
 use crate::control::wire::words;
@@ -10,9 +10,9 @@ use std::time::Duration;
 
 /// The time from which remaining times are counted.
 #[derive(Clone, Copy)]
-pub struct Begun(u64);
+pub struct CountdownStart(u64);
 
-impl Begun {
+impl CountdownStart {
     /// Counts remaining times from now.
     pub fn now() -> Self {
         Self(clock::on_the_wall(clock::after(Duration::ZERO)))
@@ -26,10 +26,10 @@ impl Begun {
         set: &str,
         left: Option<u64>,
         comment: Option<&str>,
-    ) -> Result<Item, Fault> {
+    ) -> Result<ImportedEntry, Fault> {
         let note = comment.map(words::note).transpose()?;
         let until = left.map(|left| self.0.saturating_add(left));
         let Some((list, allow)) = set_name::list(set) else { return Err("its set has no name".to_owned()) };
-        Ok(Item { list: Some(list), own: Own { until, note }, allow, ..Item::bare(span) })
+        Ok(ImportedEntry { list: Some(list), own: Own { until, note }, allow, ..ImportedEntry::bare(span) })
     }
 }

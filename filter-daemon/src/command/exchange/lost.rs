@@ -9,13 +9,13 @@ use crate::control::wire::Entry;
 
 /// The number of entries for each reason, and remarks about whole lists.
 #[derive(Debug, Default)]
-pub struct Lost {
+pub struct LostDetails {
     reasons: BTreeMap<String, u64>,
     left_out: u64,
     of_lists: BTreeSet<String>,
 }
 
-impl Lost {
+impl LostDetails {
     /// Counts an entry for this reason.
     pub fn note(&mut self, why: impl Into<String>) {
         *self.reasons.entry(why.into()).or_default() += 1;

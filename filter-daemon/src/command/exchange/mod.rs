@@ -1,6 +1,6 @@
 //! The formats of `filterd export` and `filterd import`: entries with their list, end and note.
 //!
-//! Each format has a file with its writer ([`Writer`]) and its reader for lines ([`Form`]). `json` and
+//! Each format has a file with its writer ([`EntryWriter`]) and its reader for lines ([`EntryReader`]). `json` and
 //! `plain` are filterd's own formats and express everything; for the other formats, `lost` counts the
 //! details that are missing.
 
@@ -31,14 +31,14 @@ use filter_common::target::{Span, Target};
 
 use crate::config::ListName;
 use crate::control::wire::Entry;
-use crate::control::wire::lists::List;
+use crate::control::wire::lists::ListDetails;
 use crate::control::wire::own::Own;
 use crate::text::lines::Line;
-use lost::Lost;
+use lost::LostDetails;
 
 /// An entry that was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct ImportedEntry {
     /// Its target, or a range of targets.
     pub span: Span,
     /// Its list, if the input names one.
@@ -55,7 +55,7 @@ pub struct Item {
     pub exceptions: Arc<[Target]>,
 }
 
-impl Item {
+impl ImportedEntry {
     /// An entry of which only the target is known.
     pub fn bare(span: Span) -> Self {
         Self {
@@ -74,9 +74,9 @@ impl Item {
 pub type Fault = String;
 
 /// Reads the lines of a format.
-pub trait Form {
+pub trait EntryReader {
     /// The entry of a line; None if the line is empty or a comment.
-    fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>>;
+    fn read(&mut self, line: &Line<'_>) -> Option<Result<ImportedEntry, Fault>>;
 
     /// The error of the input as a whole, known after its last line.
     fn fault(&self) -> Option<String> {
@@ -86,9 +86,9 @@ pub trait Form {
 
 /// Writes entries in a format. They come in ascending order of target, and those that block before those
 /// that allow.
-pub trait Writer {
+pub trait EntryWriter {
     /// Begins an export. `lists` are the lists that entries may belong to.
-    fn begin(&mut self, lists: &[List], out: &mut dyn Write) -> io::Result<()>;
+    fn begin(&mut self, lists: &[ListDetails], out: &mut dyn Write) -> io::Result<()>;
 
     /// Writes one entry to the output.
     fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()>;
@@ -97,5 +97,5 @@ pub trait Writer {
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
 
     /// Everything that the format could not express.
-    fn lost(&self) -> &Lost;
+    fn lost(&self) -> &LostDetails;
 }

@@ -7,12 +7,12 @@ use std::io::{self, Write};
 
 use filter_common::target::Target;
 
-use super::ending::{END, Ending};
+use super::ending::{BoundaryLines, END};
 use super::ipset::{comment, without_comment};
-use super::list_of::Begun;
-use super::lost::Lost;
-use super::{Fault, Form, Item, Writer, set_name};
-use crate::control::wire::lists::List;
+use super::list_of::CountdownStart;
+use super::lost::LostDetails;
+use super::{EntryReader, EntryWriter, Fault, ImportedEntry, set_name};
+use crate::control::wire::lists::ListDetails;
 use crate::control::wire::{Entry, words};
 use crate::text::lines::Line;
 use crate::text::{printable, quantity};
@@ -30,7 +30,7 @@ const LONGEST_COMMENT: usize = 128;
 const TOGETHER: usize = 1024;
 
 /// The writer of this format.
-pub struct Nft {
+pub struct NftWriter {
     now: u64,
     /// Elements that are not yet written, by set.
     gathered: BTreeMap<String, Vec<String>>,
@@ -38,10 +38,10 @@ pub struct Nft {
     /// within another one.
     widest: BTreeMap<String, (Target, Option<u64>)>,
     sets: BTreeSet<String>,
-    lost: Lost,
+    lost: LostDetails,
 }
 
-impl Nft {
+impl NftWriter {
     /// Starts an export whose ends are counted from `now`.
     pub fn from(now: u64) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Nft {
             gathered: BTreeMap::new(),
             widest: BTreeMap::new(),
             sets: BTreeSet::new(),
-            lost: Lost::default(),
+            lost: LostDetails::default(),
         }
     }
 
@@ -63,7 +63,7 @@ impl Nft {
 
     /// Returns whether the set already contains a prefix that covers the target. Otherwise remembers the
     /// target.
-    fn is_within(&mut self, name: &str, target: Target, until: Option<u64>) -> bool {
+    fn leave_out_overlapped(&mut self, name: &str, target: Target, until: Option<u64>) -> bool {
         match self.widest.get(name) {
             Some((wide, wide_until)) if wide.covers(&target) => {
                 let lasts = wide_until.is_none_or(|end| until.is_some_and(|until| until <= end));
@@ -95,8 +95,8 @@ impl Nft {
     }
 }
 
-impl Writer for Nft {
-    fn begin(&mut self, lists: &[List], out: &mut dyn Write) -> io::Result<()> {
+impl EntryWriter for NftWriter {
+    fn begin(&mut self, lists: &[ListDetails], out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "# filterd export: `nft -f FILE` makes or refills these sets; rules are yours to write"
@@ -118,7 +118,7 @@ impl Writer for Nft {
         };
         let left = entry.until.map(|until| until.saturating_sub(self.now));
         let name = name(&entry.list, allow, family);
-        if left == Some(0) || self.is_within(&name, target, entry.until) {
+        if left == Some(0) || self.leave_out_overlapped(&name, target, entry.until) {
             return Ok(());
         }
         // The list may have been created since the export began.
@@ -135,7 +135,7 @@ impl Writer for Nft {
         writeln!(out, "{END}")
     }
 
-    fn lost(&self) -> &Lost {
+    fn lost(&self) -> &LostDetails {
         &self.lost
     }
 }
@@ -158,29 +158,29 @@ fn time(seconds: u64) -> String {
     format!("{days}d{hours}h{minutes}m{seconds}s")
 }
 
-/// Reads the output of [`Nft`].
-pub struct Statements {
-    begun: Begun,
+/// Reads the output of [`NftWriter`].
+pub struct NftReader {
+    begun: CountdownStart,
     /// The set of the elements that follow.
     set: Option<String>,
-    ending: Ending,
+    ending: BoundaryLines,
 }
 
-impl Default for Statements {
+impl Default for NftReader {
     fn default() -> Self {
-        Self { begun: Begun::now(), set: None, ending: Ending::default() }
+        Self { begun: CountdownStart::now(), set: None, ending: BoundaryLines::default() }
     }
 }
 
-/// The beginning of files that [`Statements`] reads.
+/// The beginning of files that [`NftReader`] reads.
 pub const MARK: &str = "# filterd export: `nft -f";
 
-impl Form for Statements {
+impl EntryReader for NftReader {
     fn fault(&self) -> Option<String> {
         self.ending.fault()
     }
 
-    fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
+    fn read(&mut self, line: &Line<'_>) -> Option<Result<ImportedEntry, Fault>> {
         self.ending.note(line);
         let Ok(text) = str::from_utf8(line.bytes) else { return Some(Err("it is no text".to_owned())) };
         let text = text.trim_ascii();
@@ -202,7 +202,7 @@ impl Form for Statements {
     }
 }
 
-fn element(begun: Begun, set: &str, text: &str) -> Result<Item, Fault> {
+fn element(begun: CountdownStart, set: &str, text: &str) -> Result<ImportedEntry, Fault> {
     let (text, comment) = without_comment(text);
     let (target, left) = match text.split_once(" timeout ") {
         Some((target, time)) => {
@@ -212,5 +212,5 @@ fn element(begun: Begun, set: &str, text: &str) -> Result<Item, Fault> {
         }
         None => (text, None),
     };
-    Ok(Item { is_ours: true, ..begun.item(words::span(target)?, unprefixed(set), left, comment)? })
+    Ok(ImportedEntry { is_ours: true, ..begun.item(words::span(target)?, unprefixed(set), left, comment)? })
 }

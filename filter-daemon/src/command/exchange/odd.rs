@@ -5,12 +5,12 @@ use std::path::Path;
 
 use filter_common::target::{Span, Target};
 
-use super::reading::Reading;
+use super::reading::ImportReader;
 use super::sets::SetChoice;
-use super::sifting::{Asked, InlineEntries, Sifting};
-use crate::source::format::How;
-use crate::source::limits::{Limits, Verdict};
-use crate::source::{Special, list};
+use super::sifting::{ImportOptions, ImportSelection, InlineEntries};
+use crate::source::format::ReadOptions;
+use crate::source::limits::{Limits, ListVerdict};
+use crate::source::{SpecialRanges, list};
 
 /// Samples allow addresses of this prefix only.
 const ALLOWED: &str = "45.77.0.0/16";
@@ -119,9 +119,9 @@ fn samples() -> Vec<(&'static str, String)> {
 }
 
 /// Pseudo-random numbers that are the same in each run (splitmix64).
-struct Numbers(u64);
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut number = self.0;
@@ -132,9 +132,9 @@ impl Numbers {
 }
 
 /// Damages a text without removing the parts that say what is allowed.
-fn spoil(text: &str, numbers: &mut Numbers) -> Vec<u8> {
+fn spoil(text: &str, numbers: &mut RandomNumbers) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
-    let mut spoilt = |numbers: &mut Numbers| {
+    let mut spoilt = |numbers: &mut RandomNumbers| {
         let at = numbers.below(lines.len());
         let says_allow = |line: &[u8]| {
             let line = String::from_utf8_lossy(line).to_lowercase();
@@ -180,16 +180,16 @@ fn is_allowed(target: &Target) -> bool {
 /// The targets that an import of this input would block, and the number of rejected lines. None if the
 /// whole input is refused.
 fn import(bytes: &[u8]) -> Option<(Vec<Target>, usize)> {
-    let mut reading = Reading::begin(bytes, None).ok()?;
+    let mut reading = ImportReader::begin(bytes, None).ok()?;
     reading.choose(&SetChoice::default()).ok()?;
-    let asked = Asked {
+    let asked = ImportOptions {
         list: None,
         until: None,
-        special: Special::EXCLUDED,
+        special: SpecialRanges::EXCLUDED,
         now: 1000,
         inline: InlineEntries::LeaveOut,
     };
-    let mut sifting = Sifting::new(asked, &[]);
+    let mut sifting = ImportSelection::new(asked, &[]);
     let (mut blocked, mut rejected) = (Vec::new(), 0);
     while let Some(row) = reading.row().expect("memory can be read") {
         match row.map_err(|rejected| rejected.fault).and_then(|(_, item)| sifting.sift(item)) {
@@ -204,8 +204,8 @@ fn import(bytes: &[u8]) -> Option<(Vec<Target>, usize)> {
 }
 
 #[test]
-fn odd_inputs_never_turn_an_allow_into_a_block() {
-    let mut numbers = Numbers(40);
+fn odd_inputs_never_turn_allow_into_block() {
+    let mut numbers = RandomNumbers(40);
     let (mut tried, mut read) = (0, 0);
     for (name, text) in samples() {
         for round in 0..=ROUNDS {
@@ -221,11 +221,11 @@ fn odd_inputs_never_turn_an_allow_into_a_block() {
                 let wrong: Vec<_> = blocked.iter().filter(|target| is_allowed(target)).collect();
                 assert!(wrong.is_empty(), "import of {name} would block {wrong:?}:\n{shown}");
             }
-            let list =
-                list::parse(Path::new(name), &bytes[..], 1000, &How::default()).expect("memory can be read");
+            let list = list::parse(Path::new(name), &bytes[..], 1000, &ReadOptions::default())
+                .expect("memory can be read");
             assert!(list.lines >= list.rejected_count && list.rejected_count >= list.rejected.len() as u64);
             let is_held_back =
-                matches!(Limits::default().judge(list.seen(), None, false), Verdict::HoldBack(_));
+                matches!(Limits::default().judge(list.seen(), None, false), ListVerdict::HoldBack(_));
             let wrong: Vec<_> = list.targets.iter().filter(is_allowed).collect();
             // A list does not judge the names of sets: see `docs/reference/list-formats.md`.
             if !is_held_back && name != "ipset save" {

@@ -6,14 +6,14 @@ use std::io::{self, Write};
 use filter_common::target::Span;
 use jiff::Timestamp;
 
-use super::ending::{END, Ending, HEAD};
-use super::lost::Lost;
-use super::{Fault, Form, Item, Writer};
+use super::ending::{BoundaryLines, END, HEAD};
+use super::lost::LostDetails;
+use super::{EntryReader, EntryWriter, Fault, ImportedEntry};
 use crate::config::ListName;
-use crate::control::wire::lists::List;
+use crate::control::wire::lists::ListDetails;
 use crate::control::wire::own::Own;
 use crate::control::wire::{Entry, words};
-use crate::source::{Reason, line};
+use crate::source::{RejectReason, line};
 use crate::text::lines::Line;
 use crate::text::printable;
 
@@ -25,12 +25,12 @@ const ALLOW: &str = "#allow ";
 
 /// The writer of this format.
 #[derive(Default)]
-pub struct Plain {
-    lost: Lost,
+pub struct PlainWriter {
+    lost: LostDetails,
 }
 
-impl Writer for Plain {
-    fn begin(&mut self, _: &[List], out: &mut dyn Write) -> io::Result<()> {
+impl EntryWriter for PlainWriter {
+    fn begin(&mut self, _: &[ListDetails], out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{HEAD}: `filterd import FILE` brings back list, end and note")
     }
 
@@ -54,7 +54,7 @@ impl Writer for Plain {
         writeln!(out, "{END}")
     }
 
-    fn lost(&self) -> &Lost {
+    fn lost(&self) -> &LostDetails {
         &self.lost
     }
 }
@@ -65,16 +65,16 @@ fn moment(seconds: u64) -> Option<Timestamp> {
 
 /// Reads this format, and any other list with one target a line.
 #[derive(Default)]
-pub struct Lines {
-    ending: Ending,
+pub struct PlainReader {
+    ending: BoundaryLines,
 }
 
-impl Form for Lines {
+impl EntryReader for PlainReader {
     fn fault(&self) -> Option<String> {
         self.ending.fault()
     }
 
-    fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
+    fn read(&mut self, line: &Line<'_>) -> Option<Result<ImportedEntry, Fault>> {
         self.ending.note(line);
         let allowed = line.bytes.strip_prefix(ALLOW.as_bytes()).filter(|rest| mark(rest).is_some());
         let line = &Line { bytes: allowed.unwrap_or(line.bytes), ..*line };
@@ -84,13 +84,13 @@ impl Form for Lines {
         };
         Some(match mark(line.bytes) {
             Some(mark) => ours(span, mark, allowed.is_some()),
-            None => Ok(Item::bare(span)),
+            None => Ok(ImportedEntry::bare(span)),
         })
     }
 }
 
 /// The error for a line that should contain a target.
-pub fn fault(content: &[u8], reason: Reason) -> Fault {
+pub fn fault(content: &[u8], reason: RejectReason) -> Fault {
     format!("{} {reason}", printable::bytes(content))
 }
 
@@ -100,7 +100,7 @@ fn mark(line: &[u8]) -> Option<&[u8]> {
     line[comment..].strip_prefix(MARK.as_bytes())
 }
 
-fn ours(span: Span, mark: &[u8], allow: bool) -> Result<Item, Fault> {
+fn ours(span: Span, mark: &[u8], allow: bool) -> Result<ImportedEntry, Fault> {
     let damaged =
         |why: &str| format!("the comment {} is not one that filterd wrote: {why}", printable::bytes(mark));
     let mark = str::from_utf8(mark).map_err(|_| damaged("it is no text"))?;
@@ -116,9 +116,13 @@ fn ours(span: Span, mark: &[u8], allow: bool) -> Result<Item, Fault> {
         Some(_) => return Err(damaged("write until=2026-11-22T21:30:00Z")),
     };
     match parts.next() {
-        None => {
-            Ok(Item { list: Some(list), own: Own { until, note }, allow, is_ours: true, ..Item::bare(span) })
-        }
+        None => Ok(ImportedEntry {
+            list: Some(list),
+            own: Own { until, note },
+            allow,
+            is_ours: true,
+            ..ImportedEntry::bare(span)
+        }),
         Some(_) => Err(damaged("more follows behind its end")),
     }
 }

@@ -4,14 +4,14 @@
 use std::io::{self, Chain, Cursor, Read};
 use std::vec;
 
-use super::foreign::Foreign;
-use super::format::Format;
-use super::row::{Rejected, Row};
+use super::foreign::ForeignListReader;
+use super::format::ExchangeFormat;
+use super::row::{RejectedRow, Row};
 use super::sets::{ForeignSets, SetChoice, SetPlan};
-use super::{Fault, Form, Item, json, nft, plain};
+use super::{EntryReader, Fault, ImportedEntry, json, nft, plain};
 use crate::command::render::entry;
 use crate::source::format::{ErrorPage, head};
-use crate::source::{self, How, format, line};
+use crate::source::{self, ReadOptions, format, line};
 use crate::text::Explanation;
 use crate::text::lines::{Line, Lines};
 use crate::text::printable;
@@ -25,8 +25,8 @@ const LARGEST_DOCUMENT: u64 = 1 << 30;
 const NO_LIST_REMEDY: &str = "if it was downloaded, check its contents";
 
 /// An input whose entries are read one by one.
-pub struct Reading<R> {
-    rows: Rows<R>,
+pub struct ImportReader<R> {
+    rows: InputRows<R>,
     /// The name of the recognized format.
     pub format: &'static str,
     /// The number of bytes read, for inputs that are not read by lines.
@@ -41,8 +41,8 @@ pub struct Reading<R> {
     sets_fault: Option<String>,
 }
 
-enum Rows<R> {
-    Lines(Lines<Chain<Cursor<Vec<u8>>, R>>, Box<dyn Form>),
+enum InputRows<R> {
+    Lines(Lines<Chain<Cursor<Vec<u8>>, R>>, Box<dyn EntryReader>),
     All(vec::IntoIter<Row>),
 }
 
@@ -55,24 +55,25 @@ pub enum Unreadable {
     Other(Explanation),
 }
 
-impl<R: Read> Reading<R> {
+impl<R: Read> ImportReader<R> {
     /// Begins to read `input`, in the given format or in the one that is recognized.
-    pub fn begin(mut input: R, format: Option<Format>) -> Result<Self, Unreadable> {
+    pub fn begin(mut input: R, format: Option<ExchangeFormat>) -> Result<Self, Unreadable> {
         let beginning = beginning(&mut input).map_err(Unreadable::Input)?;
         let first = first_line(&beginning).unwrap_or_default();
         let form = match format {
-            Some(format) => Known::Ours(format),
+            Some(format) => DetectedFormat::Ours(format),
             None => recognised(&beginning, first).map_err(Unreadable::Other)?,
         };
         let is_document = first.starts_with(b"{");
-        let can_allow = matches!(form, Known::Ours(_));
-        let is_ipset = matches!(form, Known::Ours(Format::Ipset));
+        let can_allow = matches!(form, DetectedFormat::Ours(_));
+        let is_ipset = matches!(form, DetectedFormat::Ours(ExchangeFormat::Ipset));
         let is_ours = beginning.starts_with(nft::MARK.as_bytes());
-        let theirs =
-            |format| Foreign::of(format, &beginning).map(|foreign| Box::new(foreign) as Box<dyn Form>);
-        let (form, format): (Option<Box<dyn Form>>, _) = match form {
-            Known::Theirs(format) => (theirs(format), format.name()),
-            Known::Ours(format) => (ours(format, is_ours), format.name()),
+        let theirs = |format| {
+            ForeignListReader::of(format, &beginning).map(|foreign| Box::new(foreign) as Box<dyn EntryReader>)
+        };
+        let (form, format): (Option<Box<dyn EntryReader>>, _) = match form {
+            DetectedFormat::Theirs(format) => (theirs(format), format.name()),
+            DetectedFormat::Ours(format) => (ours(format, is_ours), format.name()),
         };
         let all = Cursor::new(beginning).chain(input);
         if form.is_none() && is_document {
@@ -92,7 +93,7 @@ impl<R: Read> Reading<R> {
         }
         let Some(form) = form else { return Err(Unreadable::Other(no_nft())) };
         Ok(Self {
-            rows: Rows::Lines(Lines::new(all), form),
+            rows: InputRows::Lines(Lines::new(all), form),
             format,
             whole: 0,
             can_allow,
@@ -103,7 +104,7 @@ impl<R: Read> Reading<R> {
     }
 
     fn of_sets(sets: ForeignSets, format: &'static str, whole: u64) -> Self {
-        let rows = Rows::All(Vec::new().into_iter());
+        let rows = InputRows::All(Vec::new().into_iter());
         let sets_fault = sets.fault();
         Self { rows, format, whole, can_allow: true, lacks_rules: false, sets: Some(sets), sets_fault }
     }
@@ -116,7 +117,7 @@ impl<R: Read> Reading<R> {
         match self.sets.take() {
             Some(sets) => {
                 let (rows, plans) = sets.choose(choice)?;
-                self.rows = Rows::All(rows.into_iter());
+                self.rows = InputRows::All(rows.into_iter());
                 Ok(plans)
             }
             None if choice.is_empty() => Ok(Vec::new()),
@@ -130,8 +131,8 @@ impl<R: Read> Reading<R> {
     /// The next entry, or its error.
     pub fn row(&mut self) -> io::Result<Option<Row>> {
         match &mut self.rows {
-            Rows::All(rows) => Ok(rows.next()),
-            Rows::Lines(lines, form) => {
+            InputRows::All(rows) => Ok(rows.next()),
+            InputRows::Lines(lines, form) => {
                 while let Some(line) = lines.read()? {
                     if let Some(row) = read(&line, form.as_mut()) {
                         return Ok(Some(row));
@@ -145,44 +146,44 @@ impl<R: Read> Reading<R> {
     /// The error of the input as a whole, known after its last entry.
     pub fn fault(&self) -> Option<String> {
         match &self.rows {
-            Rows::Lines(_, form) => form.fault(),
-            Rows::All(_) => self.sets_fault.clone(),
+            InputRows::Lines(_, form) => form.fault(),
+            InputRows::All(_) => self.sets_fault.clone(),
         }
     }
 
     /// The number of bytes that have been read.
     pub fn position(&self) -> u64 {
         match &self.rows {
-            Rows::Lines(lines, _) => lines.position(),
-            Rows::All(_) => self.whole,
+            InputRows::Lines(lines, _) => lines.position(),
+            InputRows::All(_) => self.whole,
         }
     }
 }
 
 /// A format that was recognized.
-enum Known {
+enum DetectedFormat {
     /// A format that contains more than targets, and that filterd also writes.
-    Ours(Format),
+    Ours(ExchangeFormat),
     /// A list that others publish.
     Theirs(source::Format),
 }
 
 /// The reader of lines in this format; None if the format has no lines.
-fn ours(format: Format, is_ours: bool) -> Option<Box<dyn Form>> {
+fn ours(format: ExchangeFormat, is_ours: bool) -> Option<Box<dyn EntryReader>> {
     Some(match format {
-        Format::Plain => Box::<plain::Lines>::default(),
-        Format::Json => Box::<json::Json>::default(),
-        Format::Nft if is_ours => Box::<nft::Statements>::default(),
-        Format::Nft | Format::Ipset => return None,
+        ExchangeFormat::Plain => Box::<plain::PlainReader>::default(),
+        ExchangeFormat::Json => Box::<json::JsonExchange>::default(),
+        ExchangeFormat::Nft if is_ours => Box::<nft::NftReader>::default(),
+        ExchangeFormat::Nft | ExchangeFormat::Ipset => return None,
     })
 }
 
-fn read(line: &Line<'_>, form: &mut dyn Form) -> Option<Row> {
+fn read(line: &Line<'_>, form: &mut dyn EntryReader) -> Option<Row> {
     Some(placed(form.read(line)?, Some(line.number)))
 }
 
-fn placed(row: Result<Item, Fault>, line: Option<u64>) -> Row {
-    row.map(|item| (line, item)).map_err(|fault| Rejected { line, fault })
+fn placed(row: Result<ImportedEntry, Fault>, line: Option<u64>) -> Row {
+    row.map(|item| (line, item)).map_err(|fault| RejectedRow { line, fault })
 }
 
 /// Reads enough of the input to recognize its format: one line that shows it, or many that are examined
@@ -219,14 +220,14 @@ fn first_line(beginning: &[u8]) -> Option<&[u8]> {
         .find(|line| !line.is_empty() && line[0] != b'#')
 }
 
-fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
+fn recognised(beginning: &[u8], first: &[u8]) -> Result<DetectedFormat, Explanation> {
     let has = |word: &str| first.windows(word.len()).any(|part| part == word.as_bytes());
     if let Some(page) = ErrorPage::recognise(beginning) {
         return Err(Explanation::new(format!("it is not a list: {page}"), NO_LIST_REMEDY));
     }
-    let found = format::of(beginning, &How::default());
+    let found = format::of(beginning, &ReadOptions::default());
     match first {
-        [b'{', ..] if has(json::MARK) => Ok(Known::Ours(Format::Json)),
+        [b'{', ..] if has(json::MARK) => Ok(DetectedFormat::Ours(ExchangeFormat::Json)),
         // The output of `filterd list --json`.
         [b'{', ..] if found != source::Format::Nft && has("\"target\"") => Err(no_json(first)),
         _ if first.starts_with(b"Name: ") => {
@@ -240,13 +241,13 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
             format!("it starts with {}, which is not a list", printable::bytes(first)),
             NO_LIST_REMEDY,
         )),
-        _ if beginning.starts_with(nft::MARK.as_bytes()) => Ok(Known::Ours(Format::Nft)),
+        _ if beginning.starts_with(nft::MARK.as_bytes()) => Ok(DetectedFormat::Ours(ExchangeFormat::Nft)),
         _ if head::lines(beginning).any(begins_table) => Err(no_nft()),
         _ => match found {
-            source::Format::Ipset => Ok(Known::Ours(Format::Ipset)),
-            source::Format::Nft => Ok(Known::Ours(Format::Nft)),
+            source::Format::Ipset => Ok(DetectedFormat::Ours(ExchangeFormat::Ipset)),
+            source::Format::Nft => Ok(DetectedFormat::Ours(ExchangeFormat::Nft)),
             source::Format::Ipsum | source::Format::Csv | source::Format::Dshield | source::Format::Json => {
-                Ok(Known::Theirs(found))
+                Ok(DetectedFormat::Theirs(found))
             }
             source::Format::Plain
             | source::Format::Firehol
@@ -256,7 +257,7 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
                 if first.starts_with(b"{") {
                     Err(no_json(first))
                 } else {
-                    Ok(Known::Ours(Format::Plain))
+                    Ok(DetectedFormat::Ours(ExchangeFormat::Plain))
                 }
             }
         },

@@ -1,20 +1,20 @@
 //! A row of an input: an entry, or an error at its line.
 
-use super::{Fault, Item};
+use super::{Fault, ImportedEntry};
 
 /// An entry and its line number, if it has one, or the error.
-pub type Row = Result<(Option<u64>, Item), Rejected>;
+pub type Row = Result<(Option<u64>, ImportedEntry), RejectedRow>;
 
 /// A line that could not be read.
 #[derive(Debug, PartialEq)]
-pub struct Rejected {
+pub struct RejectedRow {
     /// The line number, counted from one.
     pub line: Option<u64>,
     /// Why the line is not valid.
     pub fault: Fault,
 }
 
-impl Rejected {
+impl RejectedRow {
     /// Formats the error with the name of the input.
     pub fn told(&self, name: &str) -> String {
         let Self { line, fault } = self;

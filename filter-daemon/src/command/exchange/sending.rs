@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use filter_common::target::Target;
 
-use super::sifting::To;
-use crate::command::ask::interrupt::Done;
+use super::sifting::ImportDestination;
+use crate::command::ask::interrupt::SendProgress;
 use crate::command::ask::messages::Messages;
 use crate::control::client::{ClientError, Endpoint};
 use crate::control::wire::own::{MOST_ENTRIES, Own};
@@ -14,16 +14,16 @@ use crate::control::wire::{Changed, Import};
 use crate::text::Explanation;
 
 /// Collects entries and sends them.
-pub struct Sending<'a> {
+pub struct ImportSender<'a> {
     messages: Messages<'a, Import>,
-    gathered: BTreeMap<To, Import>,
+    gathered: BTreeMap<ImportDestination, Import>,
     /// Full messages, and whether they allow. Nothing is sent before the whole input has been read.
     held: Vec<(bool, Import)>,
     allows: u64,
     blocks: u64,
 }
 
-impl<'a> Sending<'a> {
+impl<'a> ImportSender<'a> {
     /// Connects to the daemon.
     pub fn to(socket: &'a Endpoint) -> Result<Self, ClientError> {
         Ok(Self {
@@ -36,12 +36,12 @@ impl<'a> Sending<'a> {
     }
 
     /// The shared progress, which another thread may report.
-    pub fn progress(&self) -> Arc<Done> {
+    pub fn progress(&self) -> Arc<SendProgress> {
         self.messages.progress()
     }
 
     /// Adds an entry to its list's message.
-    pub fn push(&mut self, to: &To, target: Target, own: Own) {
+    pub fn push(&mut self, to: &ImportDestination, target: Target, own: Own) {
         if !self.gathered.contains_key(to) {
             self.gathered.insert(to.clone(), empty(to));
         }
@@ -93,7 +93,7 @@ impl<'a> Sending<'a> {
     }
 }
 
-fn empty(To { list, allow, wide }: &To) -> Import {
+fn empty(ImportDestination { list, allow, wide }: &ImportDestination) -> Import {
     let list = list.as_ref().map(ToString::to_string);
     Import { list, allow: *allow, wide: *wide, ..Import::default() }
 }

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_found_again_by_the_name_of_its_set() {
+    fn list_is_recovered_from_its_set_name() {
         for (name, allow) in [("ssh", false), ("a_4", false), ("-x", true), ("manual-allow", true)] {
             for family in [4, 6] {
                 let set = of(name, allow, family, 31);

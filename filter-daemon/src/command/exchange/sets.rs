@@ -8,15 +8,15 @@ use std::sync::Arc;
 use filter_common::target::{Span, Target};
 use serde::Serialize;
 
-use super::ending::Ending;
-use super::list_of::Begun;
+use super::ending::BoundaryLines;
+use super::list_of::CountdownStart;
 use super::nft::unprefixed;
 use super::plain::fault;
-use super::row::{Rejected, Row};
-use super::{Fault, Item, set_name};
+use super::row::{RejectedRow, Row};
+use super::{Fault, ImportedEntry, set_name};
 use crate::command::render::figure::counted_as;
-use crate::source::Reason;
-use crate::source::format::nft::{Element, Holds, Part, Rule, Table, Verdict};
+use crate::source::RejectReason;
+use crate::source::format::nft::{Element, NftContents, NftPart, NftRule, NftTable, NftVerdict};
 use crate::source::format::{self, Lack, ipset};
 use crate::text::lines::Lines;
 use crate::text::{Explanation, printable};
@@ -82,7 +82,7 @@ pub struct ForeignSets {
     /// Lines that belong to no set and cannot be read.
     rejected: Vec<Row>,
     has_rules: bool,
-    ending: Ending,
+    ending: BoundaryLines,
     /// The last line, if it has no end.
     cut: Option<u64>,
 }
@@ -91,8 +91,8 @@ pub struct ForeignSets {
 struct ForeignSet {
     name: String,
     /// The table of an nftables set. Two tables may have a set of the same name.
-    table: Option<Table>,
-    holds: Holds,
+    table: Option<NftTable>,
+    holds: NftContents,
     rows: Vec<Row>,
     /// The entries with `nomatch`.
     exceptions: Vec<Target>,
@@ -119,11 +119,11 @@ struct Uses {
 }
 
 impl Uses {
-    fn of(rule: &Rule) -> Self {
-        let is_drop = rule.verdict == Some(Verdict::Drop);
+    fn of(rule: &NftRule) -> Self {
+        let is_drop = rule.verdict == Some(NftVerdict::Drop);
         Self {
             drop: is_drop && !rule.is_conditional && !rule.is_negated,
-            accept: rule.verdict == Some(Verdict::Accept),
+            accept: rule.verdict == Some(NftVerdict::Accept),
             negate: rule.is_negated,
             other: !is_drop || rule.is_conditional,
             ..Self::default()
@@ -196,7 +196,7 @@ fn is_zero(number: &u64) -> bool {
 impl ForeignSets {
     /// Reads the output of `ipset save`. Returns the number of bytes, too.
     pub fn read_ipset(input: impl Read) -> io::Result<(Self, u64)> {
-        let (begun, mut found, mut rows) = (Begun::now(), Self::default(), format::Ipset::default());
+        let (begun, mut found, mut rows) = (CountdownStart::now(), Self::default(), format::Ipset::default());
         let (mut lines, mut members) = (Lines::new(input), Vec::new());
         while let Some(line) = lines.read()? {
             let number = Some(line.number);
@@ -208,21 +208,21 @@ impl ForeignSets {
             found.note_edits(line.bytes);
             let entry = rows.entry(&line);
             let Some(name) = ipset::set_of(&line) else {
-                let rejected = entry.map(|(content, _)| fault(content, Reason::Form));
-                found.rejected.extend(rejected.map(|fault| Err(Rejected { line: number, fault })));
+                let rejected = entry.map(|(content, _)| fault(content, RejectReason::Form));
+                found.rejected.extend(rejected.map(|fault| Err(RejectedRow { line: number, fault })));
                 continue;
             };
             let set = found.entry_of(&String::from_utf8_lossy(name), None);
             let Some((content, entry)) = entry else { continue };
             match entry {
                 Err(_) if rows.holds_more(name) => {
-                    (set.holds, set.others) = (Holds::Concatenations, set.others + 1);
+                    (set.holds, set.others) = (NftContents::Concatenations, set.others + 1);
                     let of = set.name.clone();
                     let member = content.split(|byte| *byte == b' ').nth(2).map(String::from_utf8_lossy);
                     members.extend(member.map(|member| (member.into_owned(), of)));
                 }
                 Err(reason) => {
-                    set.rows.push(Err(Rejected { line: number, fault: fault(content, reason) }));
+                    set.rows.push(Err(RejectedRow { line: number, fault: fault(content, reason) }));
                 }
                 Ok(entry) if entry.is_exception => set.exceptions.extend(entry.span),
                 Ok(entry) => {
@@ -255,12 +255,12 @@ impl ForeignSets {
 
     /// Reads the output of `nft -j list`.
     pub fn read_nft(input: impl Read) -> io::Result<(Self, Option<Lack>)> {
-        let (begun, mut found, mut uses) = (Begun::now(), Self::default(), Vec::new());
+        let (begun, mut found, mut uses) = (CountdownStart::now(), Self::default(), Vec::new());
         let lack = format::nft::read(input, |part| {
             match part {
-                Part::Element(element) => found.add_element(begun, element),
-                Part::Set(set) => found.entry_of(&set.name, Some(&set.table)).holds = set.holds,
-                Part::Rule(rule) => {
+                NftPart::Element(element) => found.add_element(begun, element),
+                NftPart::Set(set) => found.entry_of(&set.name, Some(&set.table)).holds = set.holds,
+                NftPart::Rule(rule) => {
                     found.has_rules = true;
                     let used = Uses::of(rule);
                     uses.extend(rule.sets.iter().map(|set| (set.clone(), rule.table.clone(), used.clone())));
@@ -279,22 +279,22 @@ impl ForeignSets {
         Ok((found, lack))
     }
 
-    fn add_element(&mut self, begun: Begun, element: Element<'_>) {
+    fn add_element(&mut self, begun: CountdownStart, element: Element<'_>) {
         let Element { shown, span, set: of, left, comment, .. } = element;
         let set = self.entry_of(&of.name, Some(&of.table));
         set.holds = of.holds;
         match span {
-            _ if of.holds != Holds::Addresses => set.others += 1,
+            _ if of.holds != NftContents::Addresses => set.others += 1,
             Ok(span) => set.push(begun, span, left, comment, None),
             Err(reason) => {
                 let fault = fault(shown.as_bytes(), reason);
-                set.rows.push(Err(Rejected { line: None, fault }));
+                set.rows.push(Err(RejectedRow { line: None, fault }));
             }
         }
     }
 
     /// The set of this name, which is created if it is new.
-    fn entry_of(&mut self, name: &str, table: Option<&Table>) -> &mut ForeignSet {
+    fn entry_of(&mut self, name: &str, table: Option<&NftTable>) -> &mut ForeignSet {
         let is_it = |set: &ForeignSet| set.name == name && set.table.as_ref() == table;
         // Nearly always it is the last one.
         let at = self.sets.iter().rposition(is_it).unwrap_or_else(|| {
@@ -386,11 +386,11 @@ impl SetChoice {
 }
 
 impl ForeignSet {
-    fn new(name: &str, table: Option<&Table>) -> Self {
+    fn new(name: &str, table: Option<&NftTable>) -> Self {
         Self {
             name: name.to_owned(),
             table: table.cloned(),
-            holds: Holds::Addresses,
+            holds: NftContents::Addresses,
             rows: Vec::new(),
             exceptions: Vec::new(),
             others: 0,
@@ -400,19 +400,20 @@ impl ForeignSet {
 
     fn push(
         &mut self,
-        begun: Begun,
+        begun: CountdownStart,
         span: Span,
         left: Option<u64>,
         comment: Option<&str>,
         line: Option<u64>,
     ) {
         let item = begun.item(span, unprefixed(&self.name), left, comment);
-        self.rows.push(item.map(|item| (line, item)).map_err(|fault: Fault| Rejected { line, fault }));
+        self.rows.push(item.map(|item| (line, item)).map_err(|fault: Fault| RejectedRow { line, fault }));
     }
 
     /// Returns whether the set has nothing for a list. Sets of ports or interfaces have nothing either.
     fn is_empty(&self) -> bool {
-        self.holds == Holds::Other || self.rows.is_empty() && self.exceptions.is_empty() && self.others == 0
+        self.holds == NftContents::Other
+            || self.rows.is_empty() && self.exceptions.is_empty() && self.others == 0
     }
 
     /// The name, with family and table for a set of nftables: `inet fw bad`.
@@ -447,7 +448,7 @@ impl ForeignSet {
             name: self.name.clone(),
             entries: self.rows.len() as u64 + self.others,
             exceptions: self.exceptions.len() as u64,
-            table: self.table.as_ref().map(Table::words),
+            table: self.table.as_ref().map(NftTable::words),
             is_doubtful: action == SetAction::LeaveOut && self.obstacle().is_none(),
             action,
             reason,
@@ -457,9 +458,11 @@ impl ForeignSet {
     /// Why no list can hold it.
     fn obstacle(&self) -> Option<String> {
         match self.holds {
-            Holds::Mappings => Some("it is a map".to_owned()),
-            Holds::Concatenations | Holds::Other => Some("its entries are not plain addresses".to_owned()),
-            Holds::Addresses => (self.exceptions.len() > MOST_EXCEPTIONS)
+            NftContents::Mappings => Some("it is a map".to_owned()),
+            NftContents::Concatenations | NftContents::Other => {
+                Some("its entries are not plain addresses".to_owned())
+            }
+            NftContents::Addresses => (self.exceptions.len() > MOST_EXCEPTIONS)
                 .then(|| format!("it has more than {MOST_EXCEPTIONS} exceptions (nomatch)")),
         }
     }
@@ -501,7 +504,9 @@ impl ForeignSet {
         let Self { rows, exceptions, .. } = self;
         let exceptions: Arc<[Target]> = exceptions.into();
         rows.into_iter().map(move |row| {
-            row.map(|(line, item)| (line, Item { allow, is_ours, exceptions: exceptions.clone(), ..item }))
+            row.map(|(line, item)| {
+                (line, ImportedEntry { allow, is_ours, exceptions: exceptions.clone(), ..item })
+            })
         })
     }
 }

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use filter_common::target::Target;
 use serde::{Serialize, Serializer};
 
-use super::{Fault, Item};
+use super::{Fault, ImportedEntry};
 use crate::command::render::figure::counted_as;
 use crate::config::ListName;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST, GUARD_LIST, MANUAL_ALLOW_LIST, MANUAL_LIST};
 use crate::control::wire::entry::LIVE;
-use crate::control::wire::lists::List;
+use crate::control::wire::lists::ListDetails;
 use crate::control::wire::own::Own;
 use crate::control::wire::words::LONGEST_TTL;
-use crate::source::Special;
+use crate::source::SpecialRanges;
 use crate::source::special;
 use crate::text::Explanation;
 
@@ -22,7 +22,7 @@ pub const INLINE_REMEDY: &str = "pass --as-live to import them into a live list,
 
 /// The destination of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct To {
+pub struct ImportDestination {
     /// Its list, or the default one if None.
     pub list: Option<ListName>,
     /// Whether that list allows.
@@ -33,13 +33,13 @@ pub struct To {
 
 /// The options of an import.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ImportOptions {
     /// The list for all entries that block.
     pub list: Option<ListName>,
     /// The end of entries without one.
     pub until: Option<u64>,
     /// Which special and wide targets are accepted.
-    pub special: Special,
+    pub special: SpecialRanges,
     /// The current time, in seconds since 1970.
     pub now: u64,
     /// What happens to entries of `block:` and `allow:`.
@@ -59,14 +59,14 @@ pub enum InlineEntries {
 
 /// Entries for `block:` and `allow:` of a configuration.
 #[derive(Debug, Default, PartialEq)]
-pub struct Inline {
+pub struct InlineTargets {
     /// The entries for `block:`.
     pub block: Vec<Target>,
     /// The entries for `allow:`.
     pub allow: Vec<Target>,
 }
 
-impl Inline {
+impl InlineTargets {
     /// The number of entries.
     pub const fn count(&self) -> usize {
         self.block.len() + self.allow.len()
@@ -84,7 +84,7 @@ impl Inline {
 
 /// Counts of entries that were left out.
 #[derive(Debug, Default, PartialEq, Serialize)]
-pub struct Left {
+pub struct LeftOutCounts {
     /// Entries that had expired.
     #[serde(skip_serializing_if = "is_zero")]
     pub over: u64,
@@ -102,21 +102,21 @@ pub struct Left {
     pub has_foreign: bool,
     /// By list: lists that no command may fill, or that do the opposite here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_list")]
-    pub refused: BTreeMap<Refused, u64>,
+    pub refused: BTreeMap<RefusedList, u64>,
 }
 
 /// A list on which no command may put these entries.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Refused {
+pub struct RefusedList {
     list: String,
     /// Whether the entries allow.
     allow: bool,
-    because: Because,
+    because: RefusalReason,
 }
 
 /// Why the entries are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Because {
+enum RefusalReason {
     /// The configuration itself fills that list.
     Configuration,
     /// filterd fills it with addresses that this host needs.
@@ -125,9 +125,9 @@ enum Because {
     Opposite,
 }
 
-fn by_list<S: Serializer>(refused: &BTreeMap<Refused, u64>, to: S) -> Result<S::Ok, S::Error> {
+fn by_list<S: Serializer>(refused: &BTreeMap<RefusedList, u64>, to: S) -> Result<S::Ok, S::Error> {
     let mut lists: BTreeMap<&str, u64> = BTreeMap::new();
-    refused.iter().for_each(|(Refused { list, .. }, count)| *lists.entry(list).or_default() += count);
+    refused.iter().for_each(|(RefusedList { list, .. }, count)| *lists.entry(list).or_default() += count);
     lists.serialize(to)
 }
 
@@ -137,28 +137,37 @@ fn is_zero(number: &u64) -> bool {
 
 /// Decides about one entry after the other.
 #[derive(Debug)]
-pub struct Sifting {
-    asked: Asked,
+pub struct ImportSelection {
+    asked: ImportOptions,
     /// For each existing list: whether it is live, and whether it allows.
     lists: BTreeMap<String, (bool, bool)>,
-    left: Left,
-    inline: Inline,
+    left: LeftOutCounts,
+    inline: InlineTargets,
 }
 
-impl Sifting {
+impl ImportSelection {
     /// Prepares an import into a filterd with these lists.
-    pub fn new(asked: Asked, lists: &[List]) -> Self {
+    pub fn new(asked: ImportOptions, lists: &[ListDetails]) -> Self {
         // The reserved lists of the configuration are always reported. They do not count while they are
         // empty.
-        let is_there = |list: &&List| list.kind == LIVE || list.entries > 0 || !is_reserved(&list.name);
+        let is_there =
+            |list: &&ListDetails| list.kind == LIVE || list.entries > 0 || !is_reserved(&list.name);
         let known = lists.iter().filter(is_there);
         let known = known.map(|list| (list.name.clone(), (list.kind == LIVE, list.allows)));
-        Self { asked, lists: known.collect(), left: Left::default(), inline: Inline::default() }
+        Self {
+            asked,
+            lists: known.collect(),
+            left: LeftOutCounts::default(),
+            inline: InlineTargets::default(),
+        }
     }
 
     /// The targets to send for an entry, and their destination.
-    pub fn sift(&mut self, item: Item) -> Result<Option<(To, Vec<Target>, Own)>, Fault> {
-        let Item { span, allow, mut own, is_ours, .. } = item;
+    pub fn sift(
+        &mut self,
+        item: ImportedEntry,
+    ) -> Result<Option<(ImportDestination, Vec<Target>, Own)>, Fault> {
+        let ImportedEntry { span, allow, mut own, is_ours, .. } = item;
         // An allow must not end before the block that it is an exception to.
         own.until = own.until.or(self.asked.until.filter(|_| !allow));
         if own.until.is_some_and(|until| until <= self.asked.now) {
@@ -174,7 +183,7 @@ impl Sifting {
             false => InlineEntries::LeaveOut,
         };
         let list = list.filter(|_| inline == InlineEntries::LeaveOut);
-        if !self.is_open(list.as_ref(), allow) {
+        if !self.admit(list.as_ref(), allow) {
             // An export of filterd may contain entries that the configuration has anyway. The sets of
             // others do not.
             self.left.has_foreign |= !is_ours;
@@ -187,8 +196,8 @@ impl Sifting {
         // Entries in an export of filterd were in force, so none is doubted. Allowing a special range never
         // cuts a host off.
         let meant = match (is_ours, allow) {
-            (true, _) => Special::INCLUDED,
-            (false, true) => Special { included: true, ..self.asked.special },
+            (true, _) => SpecialRanges::INCLUDED,
+            (false, true) => SpecialRanges { included: true, ..self.asked.special },
             (false, false) => self.asked.special,
         };
         if let Some(wide) = span.into_iter().find(|target| meant.doubts(*target)) {
@@ -205,7 +214,7 @@ impl Sifting {
             section.extend(targets);
             return Ok(None);
         }
-        Ok(Some((To { list, allow, wide: meant.wide }, targets, own)))
+        Ok(Some((ImportDestination { list, allow, wide: meant.wide }, targets, own)))
     }
 
     /// Removes special ranges from these targets.
@@ -224,7 +233,7 @@ impl Sifting {
     }
 
     /// Returns whether commands may fill that list, and whether it blocks or allows like the entry.
-    fn is_open(&mut self, list: Option<&ListName>, allow: bool) -> bool {
+    fn admit(&mut self, list: Option<&ListName>, allow: bool) -> bool {
         // For a list that was named on the command line, the daemon itself explains a refusal.
         let Some(name) = list.filter(|_| allow || self.asked.list.is_none()) else { return true };
         let usual = if allow { MANUAL_ALLOW_LIST } else { MANUAL_LIST };
@@ -239,19 +248,19 @@ impl Sifting {
                 return true;
             }
             Some(_) | None => {
-                *self.left.refused.entry(Refused::of(name.as_str(), allow)).or_default() += 1;
+                *self.left.refused.entry(RefusedList::of(name.as_str(), allow)).or_default() += 1;
             }
         }
         false
     }
 
     /// The counts of entries that were left out, and the entries collected for a configuration.
-    pub fn finish(self) -> (Left, Inline) {
+    pub fn finish(self) -> (LeftOutCounts, InlineTargets) {
         (self.left, self.inline)
     }
 }
 
-impl Left {
+impl LeftOutCounts {
     /// Remarks that are no errors.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -272,8 +281,10 @@ impl Left {
     /// Why the blocks of this input must not be imported: entries that allow were left out. Entries of the
     /// exporting machine's guard are not needed here.
     pub fn missing_allows(&self) -> Option<Explanation> {
-        let mut missing =
-            self.refused.iter().filter(|(refused, _)| refused.allow && refused.because != Because::Guard);
+        let mut missing = self
+            .refused
+            .iter()
+            .filter(|(refused, _)| refused.allow && refused.because != RefusalReason::Guard);
         missing.next().map(|(refused, count)| refused.explain_missing(*count))
     }
 
@@ -294,12 +305,12 @@ impl Left {
     }
 }
 
-impl Refused {
+impl RefusedList {
     fn of(list: &str, allow: bool) -> Self {
         let because = match (list, allow) {
-            (CONFIG_LIST, false) | (CONFIG_ALLOW_LIST, true) => Because::Configuration,
-            (GUARD_LIST, true) => Because::Guard,
-            _ => Because::Opposite,
+            (CONFIG_LIST, false) | (CONFIG_ALLOW_LIST, true) => RefusalReason::Configuration,
+            (GUARD_LIST, true) => RefusalReason::Guard,
+            _ => RefusalReason::Opposite,
         };
         Self { list: list.to_owned(), allow, because }
     }
@@ -310,12 +321,12 @@ impl Refused {
         let Self { list, allow, because } = self;
         let (does, opposite) = if *allow { ("allow", "blocks") } else { ("block", "allows") };
         let why = match because {
-            Because::Configuration => "only the configuration can fill it".to_owned(),
-            Because::Guard => "filterd fills it with the addresses this host depends on".to_owned(),
-            Because::Opposite => format!("they {does}, and that list {opposite} here"),
+            RefusalReason::Configuration => "only the configuration can fill it".to_owned(),
+            RefusalReason::Guard => "filterd fills it with the addresses this host depends on".to_owned(),
+            RefusalReason::Opposite => format!("they {does}, and that list {opposite} here"),
         };
         let remedy = match (because, allow) {
-            (Because::Configuration, _) => INLINE_REMEDY,
+            (RefusalReason::Configuration, _) => INLINE_REMEDY,
             (_, true) => "to allow them on another list: filterd allow add TARGET --list NAME",
             (_, false) => "to import those that block into another list, pass --list NAME",
         };
@@ -325,7 +336,7 @@ impl Refused {
     /// Why nothing is imported without these entries, which allow.
     fn explain_missing(&self, count: u64) -> Explanation {
         let (count, list) = (entries(count), &self.list);
-        if self.because == Because::Configuration {
+        if self.because == RefusalReason::Configuration {
             let message = format!(
                 "the input has {count} of `allow:`, which commands cannot change, and without them their addresses \
                  would be blocked"
@@ -359,40 +370,44 @@ fn entries(count: u64) -> String {
 mod tests {
     use super::*;
 
-    fn sifting() -> Sifting {
+    fn sifting() -> ImportSelection {
         sifting_with(InlineEntries::LeaveOut)
     }
 
-    fn sifting_with(inline: InlineEntries) -> Sifting {
-        let list = |name: &str, kind: &str, entries| List {
+    fn sifting_with(inline: InlineEntries) -> ImportSelection {
+        let list = |name: &str, kind: &str, entries| ListDetails {
             name: name.into(),
             kind: kind.into(),
             entries,
-            ..List::default()
+            ..ListDetails::default()
         };
-        let asked = Asked { list: None, until: None, special: Special::EXCLUDED, now: 1000, inline };
-        Sifting::new(asked, &[list("drop", "file", 3), list("config", "config", 0), list("ssh", "live", 1)])
+        let asked =
+            ImportOptions { list: None, until: None, special: SpecialRanges::EXCLUDED, now: 1000, inline };
+        ImportSelection::new(
+            asked,
+            &[list("drop", "file", 3), list("config", "config", 0), list("ssh", "live", 1)],
+        )
     }
 
-    fn item(target: &str, list: &str) -> Item {
-        Item { list: Some(list.parse().unwrap()), ..Item::bare(target.parse().unwrap()) }
+    fn item(target: &str, list: &str) -> ImportedEntry {
+        ImportedEntry { list: Some(list.parse().unwrap()), ..ImportedEntry::bare(target.parse().unwrap()) }
     }
 
-    fn sifted(sifting: &mut Sifting, item: Item) -> Option<Vec<String>> {
+    fn sifted(sifting: &mut ImportSelection, item: ImportedEntry) -> Option<Vec<String>> {
         let (_, targets, _) = sifting.sift(item).unwrap()?;
         Some(targets.iter().map(ToString::to_string).collect())
     }
 
     #[test]
-    fn what_is_not_meant_for_live_lists_is_left_out_by_reason() {
+    fn unsuitable_entries_are_left_out_by_reason() {
         let mut sifting = sifting();
         assert_eq!(sifted(&mut sifting, item("192.0.2.1", "ssh")), Some(vec!["192.0.2.1".to_owned()]));
         assert_eq!(sifted(&mut sifting, item("192.0.2.1", "drop")), None);
         assert_eq!(sifted(&mut sifting, item("192.0.2.1", "config")), None);
-        assert_eq!(sifted(&mut sifting, Item { allow: true, ..item("192.0.2.1", "ssh") }), None);
+        assert_eq!(sifted(&mut sifting, ImportedEntry { allow: true, ..item("192.0.2.1", "ssh") }), None);
         let over = Own { until: Some(1000), note: None };
-        assert_eq!(sifted(&mut sifting, Item { own: over, ..item("192.0.2.1", "ssh") }), None);
-        assert_eq!(sifted(&mut sifting, Item { on_ports: true, ..item("192.0.2.1", "ssh") }), None);
+        assert_eq!(sifted(&mut sifting, ImportedEntry { own: over, ..item("192.0.2.1", "ssh") }), None);
+        assert_eq!(sifted(&mut sifting, ImportedEntry { on_ports: true, ..item("192.0.2.1", "ssh") }), None);
         assert_eq!(sifted(&mut sifting, item("10.0.0.1", "ssh")), Some(Vec::new()));
         assert!(sifting.sift(item("16.0.0.0/6", "ssh")).is_err());
         let (left, _) = sifting.finish();
@@ -406,16 +421,16 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_an_import_makes_does_one_of_both() {
+    fn imported_list_blocks_or_allows_but_not_both() {
         let mut sifting = sifting();
         assert!(sifted(&mut sifting, item("192.0.2.1", "new")).is_some());
-        assert_eq!(sifted(&mut sifting, Item { allow: true, ..item("192.0.2.2", "new") }), None);
-        assert_eq!(sifting.finish().0.refused[&Refused::of("new", true)], 1);
+        assert_eq!(sifted(&mut sifting, ImportedEntry { allow: true, ..item("192.0.2.2", "new") }), None);
+        assert_eq!(sifting.finish().0.refused[&RefusedList::of("new", true)], 1);
     }
 
     #[test]
-    fn what_no_command_may_put_there_is_told_with_what_puts_it_in_force() {
-        let allowed = |list: &str| Item { allow: true, ..item("192.0.2.1", list) };
+    fn refused_list_is_reported_with_its_cause() {
+        let allowed = |list: &str| ImportedEntry { allow: true, ..item("192.0.2.1", list) };
         let blocked = |list: &str| item("192.0.2.1", list);
         let all = [
             (blocked("config"), "only the configuration", "--as-live"),
@@ -440,7 +455,7 @@ mod tests {
 
     #[test]
     fn missing_allows_keep_blocks_from_being_imported() {
-        let allowed = |list: &str| Item { allow: true, ..item("192.0.2.1", list) };
+        let allowed = |list: &str| ImportedEntry { allow: true, ..item("192.0.2.1", list) };
         for (item, expected) in [
             (allowed("ssh"), Some("allows 1 entry on list ssh, which blocks here")),
             (allowed("drop"), Some("allows 1 entry on list drop, which blocks here")),
@@ -461,27 +476,27 @@ mod tests {
     /// FAULTS W3-O12: an export of a machine with `block:` and `allow:` could not be restored on a fresh one.
     #[test]
     fn inline_entries_go_where_they_are_asked() {
-        let allowed = Item { allow: true, ..item("192.0.2.2", "config-allow") };
+        let allowed = ImportedEntry { allow: true, ..item("192.0.2.2", "config-allow") };
         let mut live = sifting_with(InlineEntries::ToLive);
         for (item, allow) in [(item("192.0.2.1", "config"), false), (allowed.clone(), true)] {
             let (to, targets, _) = live.sift(item).unwrap().unwrap();
-            assert_eq!((to, targets.len()), (To { list: None, allow, wide: false }, 1));
+            assert_eq!((to, targets.len()), (ImportDestination { list: None, allow, wide: false }, 1));
         }
         let mut collecting = sifting_with(InlineEntries::Collect);
         assert_eq!(sifted(&mut collecting, item("192.0.2.1", "config")), None);
         assert_eq!(sifted(&mut collecting, allowed), None);
         assert!(sifted(&mut collecting, item("192.0.2.3", "ssh")).is_some());
         let (left, inline) = collecting.finish();
-        assert_eq!((left, inline.count()), (Left::default(), 2));
+        assert_eq!((left, inline.count()), (LeftOutCounts::default(), 2));
         assert_eq!(inline.lines(), "block:\n  - 192.0.2.1\nallow:\n  - 192.0.2.2\n");
-        assert_eq!(Inline::default().lines(), "block: []\nallow: []\n");
+        assert_eq!(InlineTargets::default().lines(), "block: []\nallow: []\n");
     }
 
     #[test]
-    fn what_filterd_had_in_force_comes_back_as_it_was() {
+    fn own_export_returns_unchanged() {
         let mut sifting = sifting();
         for target in ["10.0.0.1", "0.0.0.0/0", "127.0.0.0/8"] {
-            let ours = Item { is_ours: true, ..item(target, "ssh") };
+            let ours = ImportedEntry { is_ours: true, ..item(target, "ssh") };
             assert_eq!(sifted(&mut sifting, ours), Some(vec![target.to_owned()]));
         }
     }

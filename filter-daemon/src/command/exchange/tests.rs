@@ -1,15 +1,16 @@
 //! Tests imports of the output of other programs, and of inputs that are not lists.
 
-use super::format::Format;
-use super::reading::{Reading, Unreadable};
+use super::format::ExchangeFormat;
+use super::reading::{ImportReader, Unreadable};
 use super::sets::{SetAction, SetChoice, SetPlan};
 use crate::source::special;
 
 /// Returns `list target left note` of each entry, and the text of each fault.
 fn read(text: &str) -> Vec<String> {
-    let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+    let mut reading = ImportReader::begin(text.as_bytes(), None).expect("it is recognised");
     reading.choose(&SetChoice::default()).expect("nothing is asked for");
-    let begun = super::list_of::Begun::now().item("::1".parse().unwrap(), "x", Some(0), None).unwrap();
+    let begun =
+        super::list_of::CountdownStart::now().item("::1".parse().unwrap(), "x", Some(0), None).unwrap();
     let begun = begun.own.until.unwrap();
     let mut told = Vec::new();
     while let Some(row) = reading.row().unwrap() {
@@ -31,14 +32,14 @@ fn read(text: &str) -> Vec<String> {
 }
 
 fn refusal(text: &str) -> String {
-    match Reading::begin(text.as_bytes(), None) {
+    match ImportReader::begin(text.as_bytes(), None) {
         Err(Unreadable::Other(why)) => why.to_string(),
         _ => panic!("it must be refused"),
     }
 }
 
 #[test]
-fn what_ipset_saves_is_read() {
+fn ipset_save_is_read() {
     let text = "create ssh hash:net family inet hashsize 1024 maxelem 65536 timeout 0 comment bucketsize 12 initval 0xd6da07ac\n\
                 add ssh 192.0.2.1 timeout 3599 comment \"a 'b' # x\"\n\
                 add ssh 198.51.100.0/24 timeout 0\n\
@@ -65,7 +66,7 @@ fn what_ipset_saves_is_read() {
 
 /// Returns what happens to each set, and the entries that are imported.
 fn chosen(text: &str, choice: &SetChoice) -> (Vec<String>, Vec<String>) {
-    let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+    let mut reading = ImportReader::begin(text.as_bytes(), None).expect("it is recognised");
     let plans = reading.choose(choice).expect("the sets are there");
     let word = |plan: &SetPlan| match plan.action {
         SetAction::Block => format!("{} blocks", plan.name),
@@ -189,7 +190,7 @@ fn concatenations_and_maps_of_nft_are_named() {
 #[test]
 fn choice_that_fits_no_set_is_refused() {
     let refused = |text: &str, words: &str| {
-        let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+        let mut reading = ImportReader::begin(text.as_bytes(), None).expect("it is recognised");
         reading.choose(&choice(words)).expect_err("it is not there").to_string()
     };
     let told = refused("create a hash:ip\nadd a 192.0.2.1\n", "block=a allow=a");
@@ -228,7 +229,7 @@ fn names_suggest_that_a_set_allows() {
 }
 
 #[test]
-fn what_nft_lists_as_json_is_read() {
+fn nft_json_list_is_read() {
     let text = r#"{"nftables": [{"metainfo": {"version": "1.0.6"}}, {"table": {"family": "inet", "name": "f"}},
         {"set": {"family": "inet", "name": "ssh-1_4", "table": "f", "type": "ipv4_addr", "flags": ["interval", "timeout"], "elem": [
             {"elem": {"val": {"prefix": {"addr": "0.0.0.0", "len": 5}}, "timeout": 864000, "expires": 863999, "comment": "d"}},
@@ -251,21 +252,21 @@ fn what_nft_lists_as_json_is_read() {
 }
 
 #[test]
-fn a_set_of_ipset_with_a_netmask_brings_the_networks_that_it_matches() {
+fn ipset_netmask_gives_networks() {
     let told = read("create a hash:ip family inet netmask 24\nadd a 192.0.2.0 comment \"of \"\n");
     assert_eq!(told, ["a 192.0.2.0/24 None Some(\"of \")"]);
 }
 
 /// The forms that scripts use, and those of ipset before its commands had names.
 #[test]
-fn a_script_of_ipset_that_does_not_mind_what_is_there_is_read() {
+fn ipset_script_with_exist_is_read() {
     let told =
         read("-exist create a hash:ip\nadd a 192.0.2.1 -exist\n-! add a 192.0.2.2\n-A -exist a 192.0.2.3\n");
     assert_eq!(told, ["a 192.0.2.1 None None", "a 192.0.2.2 None None", "a 192.0.2.3 None None"]);
 }
 
 #[test]
-fn a_comment_comes_out_of_jsons_quotes_as_it_went_in() {
+fn comment_survives_json_quoting() {
     let told = read(
         r#"{"nftables": [{"set": {"name": "a", "type": "ipv4_addr", "elem": [{"elem": {"val": "192.0.2.1", "comment": "C:\\b \u00e4"}}]}}]}"#,
     );
@@ -273,14 +274,14 @@ fn a_comment_comes_out_of_jsons_quotes_as_it_went_in() {
 }
 
 #[test]
-fn of_a_document_that_breaks_off_nothing_is_taken() {
+fn truncated_document_gives_nothing() {
     let told =
         refusal(r#"{"nftables": [{"set": {"name": "a", "type": "ipv4_addr", "elem": ["192.0.2.1", "192.0"#);
     assert!(told.contains("ends in the middle"), "{told}");
 }
 
 #[test]
-fn a_list_of_somebody_else_is_read_line_by_line() {
+fn foreign_list_is_read_line_by_line() {
     let text = "# a list\n\n192.0.2.1 ; SBL1\n198.51.100.0/24 # filterd is good\nevil\n";
     let read = read(text);
     assert_eq!(read[..2], [" 192.0.2.1 None None", " 198.51.100.0/24 None None"]);
@@ -288,7 +289,7 @@ fn a_list_of_somebody_else_is_read_line_by_line() {
 }
 
 #[test]
-fn lists_in_the_forms_of_their_publishers_are_read_as_they_are_in_the_configuration() {
+fn published_formats_are_read_as_in_configuration() {
     let spamhaus = "{\"cidr\":\"192.0.2.0/24\",\"sblid\":\"SBL1\"}\n{\"type\":\"metadata\",\"records\":1}\n";
     for (format, text, expected) in [
         (
@@ -308,20 +309,20 @@ fn lists_in_the_forms_of_their_publishers_are_read_as_they_are_in_the_configurat
             "a 192.0.2.1",
         ),
     ] {
-        let Ok(reading) = Reading::begin(text.as_bytes(), None) else { panic!("{format} is refused") };
+        let Ok(reading) = ImportReader::begin(text.as_bytes(), None) else { panic!("{format} is refused") };
         assert_eq!(reading.format, format, "{text}");
         let told: Vec<_> =
             read(text).iter().map(|row| row.replace(" None None", "").trim().to_owned()).collect();
         assert_eq!(told.join(" ").split(" error").next(), Some(expected), "{format}: {told:?}");
     }
     let cut = spamhaus.replace("\"records\":1", "\"records\":2");
-    let mut reading = Reading::begin(cut.as_bytes(), None).expect("it is recognised");
+    let mut reading = ImportReader::begin(cut.as_bytes(), None).expect("it is recognised");
     while reading.row().unwrap().is_some() {}
     assert_eq!(reading.fault().as_deref(), Some("it says that it has 2 entries, but has 1"));
 }
 
 #[test]
-fn whoever_types_targets_is_read_when_the_first_line_is_there() {
+fn typed_targets_are_read_line_by_line() {
     struct Typed<'a>(&'a [u8]);
     impl std::io::Read for Typed<'_> {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
@@ -331,14 +332,14 @@ fn whoever_types_targets_is_read_when_the_first_line_is_there() {
             Ok(1)
         }
     }
-    let Ok(reading) = Reading::begin(Typed(b"# mine\n192.0.2.1 # why\n"), None) else {
+    let Ok(reading) = ImportReader::begin(Typed(b"# mine\n192.0.2.1 # why\n"), None) else {
         panic!("it is a list")
     };
     assert_eq!(reading.format, "plain");
 }
 
 #[test]
-fn a_damaged_line_of_ours_is_told_and_never_blocks_what_was_allowed() {
+fn damaged_own_line_never_blocks_allowed_target() {
     let text = "192.0.2.1 # filterd list=ssh until=tomorrow\n192.0.2.2 # filterd list=SSH\n\
                 192.0.2.3 # filterd list=a until=2026-01-01T00:00:00Z x\n#allow 192.0.2.4\n\
                 #allow 192.0.2.5 # filterd list=a\n";
@@ -350,7 +351,7 @@ fn a_damaged_line_of_ours_is_told_and_never_blocks_what_was_allowed() {
 }
 
 #[test]
-fn what_is_nothing_to_import_is_refused_with_what_would_be() {
+fn unusable_input_is_refused_with_alternatives() {
     assert!(refusal("{\"version\":1,\"target\":\"192.0.2.1\"}\n").contains("filterd export --format json"));
     assert!(refusal("<html>").contains("not a list"));
     for text in [
@@ -366,7 +367,7 @@ fn what_is_nothing_to_import_is_refused_with_what_would_be() {
 }
 
 #[test]
-fn a_comment_that_speaks_of_tables_makes_no_nft_of_a_list() {
+fn comment_about_tables_is_not_nft() {
     let nft = |comment: &str| {
         format!(
             r#"{{"nftables": [{{"set": {{"name": "a", "type": "ipv4_addr", "elem": [{{"elem": {{"val": "192.0.2.1", "comment": "{comment}"}}}}]}}}}]}}"#
@@ -386,19 +387,19 @@ fn a_comment_that_speaks_of_tables_makes_no_nft_of_a_list() {
 
 #[test]
 fn a_format_is_known_by_its_name() {
-    for (name, format) in Format::NAMES {
+    for (name, format) in ExchangeFormat::NAMES {
         assert_eq!(name.parse(), Ok(format));
     }
-    assert!("xml".parse::<Format>().is_err());
+    assert!("xml".parse::<ExchangeFormat>().is_err());
 }
 
 #[test]
-fn an_export_that_is_not_what_its_last_line_says_is_told_as_what_it_is() {
+fn incomplete_export_is_reported_by_its_kind() {
     let head = "{\"version\":1,\"filterd\":\"export\"}\n";
     let entry = "{\"target\":\"192.0.2.1\",\"list\":\"ssh\"}\n";
     let fault = |entries: usize, last: &str| {
         let text = format!("{head}{}{last}", entry.repeat(entries));
-        let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+        let mut reading = ImportReader::begin(text.as_bytes(), None).expect("it is recognised");
         while reading.row().expect("memory can be read").is_some() {}
         reading.fault()
     };
@@ -413,7 +414,7 @@ fn an_export_that_is_not_what_its_last_line_says_is_told_as_what_it_is() {
 
 /// Inputs found by a tester outside the project. Each blocked an address that was not to be blocked.
 #[test]
-fn outsiders_ipset_inputs_block_nobody_unasked() {
+fn foreign_ipset_inputs_block_nothing_unasked() {
     let set = "create a hash:net\nadd a 192.0.2.0/28\n";
     for (more, doubt) in [
         ("create trusted list:set\nadd trusted a\n", "a: it is a member of set `trusted`"),
@@ -422,7 +423,7 @@ fn outsiders_ipset_inputs_block_nobody_unasked() {
         ("flush\n", "a: a later line deletes, flushes, renames or swaps it"),
     ] {
         let text = [set, more].concat();
-        let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+        let mut reading = ImportReader::begin(text.as_bytes(), None).expect("it is recognised");
         let plans = reading.choose(&SetChoice::default()).expect("nothing is asked for");
         let told = format!("{}: {}", plans[0].name, plans[0].reason.as_deref().unwrap_or("blocks"));
         assert_eq!(told, doubt, "{more}");
@@ -443,7 +444,7 @@ fn equal_names_in_two_tables_need_the_table() {
         )
     };
     let text = format!(r#"{{"nftables": [{}, {}]}}"#, set("a", "192.0.2.1"), set("b", "192.0.2.2"));
-    let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+    let mut reading = ImportReader::begin(text.as_bytes(), None).expect("it is recognised");
     let refused = reading.choose(&choice("allow=s")).expect_err("two are called so").to_string();
     assert!(refused.contains("`inet a s`, `inet b s`"), "{refused}");
     let one = SetChoice { allow: vec!["inet a s".to_owned()], ..SetChoice::default() };

@@ -10,17 +10,17 @@ use super::render::figure::{count, counted_as, headed};
 use super::render::hits::{self, rate};
 use super::render::moment::Clock;
 use super::render::remark;
-use crate::cli::With;
+use crate::cli::WithGlobals;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire;
-use crate::control::wire::lists::{Fetching, List, Reply, Trouble};
+use crate::control::wire::lists::{Fetching, ListDetails, Reply, Trouble};
 use crate::exit::Exit;
 use crate::text::printable;
 
 #[derive(Debug, Args)]
 pub struct Lists {
     #[command(flatten)]
-    pub show: With<Show>,
+    pub show: WithGlobals<Show>,
     #[command(subcommand)]
     pub verb: Option<ListsVerb>,
 }
@@ -30,19 +30,19 @@ pub struct Lists {
 #[command(defer = true)]
 pub enum ListsVerb {
     /// Fetch lists now
-    Refresh(With<refresh::Refresh>),
+    Refresh(WithGlobals<refresh::Refresh>),
 }
 
 #[derive(Debug, Args)]
 pub struct Show {}
 
 impl Show {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, trouble::Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, trouble::CommandError> {
         let lists = ask(socket)?;
         let clock = console.clock();
         console.answer(&lists, |lists| render(lists, &clock))?;
         let has_failed =
-            |list: &List| list.fetching.as_ref().is_some_and(|fetching| fetching.failed.is_some());
+            |list: &ListDetails| list.fetching.as_ref().is_some_and(|fetching| fetching.failed.is_some());
         let is_well = lists.lists.iter().all(|list| list.fault.is_none() && !has_failed(list));
         Ok(if is_well { Exit::Done } else { Exit::Partly })
     }
@@ -65,7 +65,7 @@ fn render(lists: &Reply, clock: &Clock) -> String {
     text + &format!("\n{}", hits::how_counted(lists.counted_since, lists.other, lists.gone, clock))
 }
 
-fn row(list: &List, clock: &Clock) -> [String; 7] {
+fn row(list: &ListDetails, clock: &Clock) -> [String; 7] {
     let kind = if list.allows { format!("{}, allows", list.kind) } else { list.kind.clone() };
     // Zero shared entries are not shown.
     let shared = if list.shared == 0 { String::new() } else { count(list.shared) };
@@ -80,7 +80,7 @@ fn row(list: &List, clock: &Clock) -> [String; 7] {
 }
 
 /// Remarks about a list: its faults with their remedies, and other facts.
-fn remarks(list: &List, clock: &Clock) -> String {
+fn remarks(list: &ListDetails, clock: &Clock) -> String {
     let not_fetched = list.fetching.as_ref().and_then(|fetching| fetching.failed.as_ref());
     let fault =
         list.fault.iter().chain(not_fetched).map(|fault| told(fault, clock)).reduce(|all, one| all + &one);
@@ -138,13 +138,20 @@ mod tests {
 
     const NOW: u64 = 1_795_296_480;
 
-    fn list(name: &str, kind: &str, entries: u64, dropped: u64) -> List {
+    fn list(name: &str, kind: &str, entries: u64, dropped: u64) -> ListDetails {
         let hits = Some(Hits { dropped, ..Hits::default() });
-        List { name: name.into(), kind: kind.into(), entries, hits, rate: Some(0.0), ..List::default() }
+        ListDetails {
+            name: name.into(),
+            kind: kind.into(),
+            entries,
+            hits,
+            rate: Some(0.0),
+            ..ListDetails::default()
+        }
     }
 
     fn reply() -> Reply {
-        let file = List {
+        let file = ListDetails {
             shared: 17,
             rate: Some(12.34),
             written: Some(NOW - 7200),
@@ -157,9 +164,10 @@ mod tests {
         );
         let (fault, largest) = (Some(Trouble { since: NOW - 60, told }), Some(900_000));
         let written = Some(NOW - 14 * 86_400);
-        let held = List { written, fault, largest, ..list("ipsum", "file", 500_000, 90_112) };
-        let office = List { hits: None, rate: None, allows: true, ..list("office", "file", 3, 0) };
-        let late = List { hits: None, rate: None, counted_with_others: true, ..list("late", "live", 1, 0) };
+        let held = ListDetails { written, fault, largest, ..list("ipsum", "file", 500_000, 90_112) };
+        let office = ListDetails { hits: None, rate: None, allows: true, ..list("office", "file", 3, 0) };
+        let late =
+            ListDetails { hits: None, rate: None, counted_with_others: true, ..list("late", "live", 1, 0) };
         let lists =
             vec![list("config", "config", 3, 0), file, held, office, list("ssh", "live", 12, 44), late];
         let other = Some(Hits { dropped: 7, ..Hits::default() });
@@ -167,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn every_list_has_its_row_and_what_is_wrong_stands_below() {
+    fn every_list_has_a_row_and_faults_follow() {
         let expected = "\
 list    kind          entries  shared         hits  per second  age
 config  config              3                    0         0.0
@@ -193,8 +201,8 @@ or wider before an address of its own), since 20:28 (1 h ago). Lists without cou
     }
 
     #[test]
-    fn where_nothing_is_counted_for_lists_nothing_is_said_of_hits() {
-        let lists = reply().lists.into_iter().map(|list| List {
+    fn without_list_counters_hits_are_omitted() {
+        let lists = reply().lists.into_iter().map(|list| ListDetails {
             hits: None,
             rate: None,
             counted_with_others: false,

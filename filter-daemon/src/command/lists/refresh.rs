@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::command::ask::trouble::Trouble;
+use crate::command::ask::trouble::CommandError;
 use crate::command::ask::waiting;
 use crate::command::render::console::Console;
 use crate::command::render::figure::{count, counted, counted_as};
@@ -22,7 +22,7 @@ pub struct Refresh {
 const WAITS: &str = "waiting for the servers of these lists (Ctrl-C stops waiting, not fetching)";
 
 impl Refresh {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let mut client = Client::connect(socket)?;
         let refreshed = waiting::shown(console.progress, WAITS, || {
             client.call(&wire::Refresh { lists: self.lists.clone() })
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_list_has_its_line_and_what_moved_stands_below() {
+    fn each_list_has_a_line_and_changes_follow() {
         let list = |list: &str, outcome, entries, url: Option<&str>| Refreshed {
             list: list.into(),
             outcome,

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_for_programs_says_its_version_once_and_first() {
+    fn json_output_starts_with_one_version() {
         for (whole, line) in [
             (json!({}), "{\"version\":1}\n"),
             (json!({"a": 1}), "{\"version\":1,\"a\":1}\n"),

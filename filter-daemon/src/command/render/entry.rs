@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_of_somebody_else_is_no_line_of_ours() {
+    fn foreign_comment_is_not_parsed_as_entry() {
         for line in ["203.0.113.7", "203.0.113.7 # ssh", "203.0.113.7 # ssh, since Monday", "# a, permanent"]
         {
             assert!(!is_line(line.as_bytes()), "{line}");

@@ -19,7 +19,7 @@ const MOST_NAMED: usize = 10;
 const MOST_IN_A_COMMAND: usize = 5;
 
 /// The wording for targets that are still held, and the commands that help.
-pub struct Words {
+pub struct HeldWords {
     /// The state that the target is still in.
     state: &'static str,
     remove: &'static str,
@@ -30,7 +30,7 @@ pub struct Words {
     then_reload: &'static str,
 }
 
-impl Words {
+impl HeldWords {
     /// The wording for lists that allow.
     pub fn allowed(changed: &Changed) -> Self {
         let then_reload = then_reload(changed.on_trial_until.is_some());
@@ -48,7 +48,7 @@ impl Words {
 
 /// Lists each target with the entries that hold it, one a line, and below them the commands that unblock
 /// it.
-pub fn told(all: &[Held], words: &Words) -> String {
+pub fn told(all: &[Held], words: &HeldWords) -> String {
     let mut lines: Vec<_> = all.iter().take(MOST_TOLD).flat_map(|held| one(held, words)).collect();
     if all.len() > MOST_TOLD {
         lines.push("and more: run `filterd test`".to_owned());
@@ -57,7 +57,7 @@ pub fn told(all: &[Held], words: &Words) -> String {
     lines.join("\n")
 }
 
-fn one(held: &Held, words: &Words) -> Vec<String> {
+fn one(held: &Held, words: &HeldWords) -> Vec<String> {
     // An allowed target is not blocked, even if entries hold it on some ports.
     let (state, allowed) = if held.allowed { ("listed", ", and allowed") } else { (words.state, "") };
     let (narrower, holders): (Vec<_>, Vec<_>) = held.by.iter().partition(|by| is_within(by, held));
@@ -120,8 +120,8 @@ fn is_all_named(held: &Held) -> bool {
 }
 
 /// The ways to unblock the held targets, one a line.
-fn remedies(all: &[Held], words: &Words) -> Vec<String> {
-    let Words { remove, list, frees, .. } = words;
+fn remedies(all: &[Held], words: &HeldWords) -> Vec<String> {
+    let HeldWords { remove, list, frees, .. } = words;
     let live = |is_part: bool| -> BTreeSet<&str> {
         let of = move |held| parts(held).filter(move |(by, part)| by.origin == LIVE && *part == is_part);
         all.iter().flat_map(of).map(|(by, _)| by.target.as_str()).collect()
@@ -183,9 +183,9 @@ mod tests {
     use super::*;
     use crate::control::wire::Idle;
 
-    fn blocked(is_dropped: bool) -> Words {
+    fn blocked(is_dropped: bool) -> HeldWords {
         let idle = (!is_dropped).then_some(Idle::NotEnforced);
-        Words::blocked(&Changed { idle, ..Changed::default() })
+        HeldWords::blocked(&Changed { idle, ..Changed::default() })
     }
 
     fn by(target: &str, list: &str, origin: &str) -> HeldBy {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_live_prefix_around_an_address_is_named_with_the_command_that_works() {
+    fn live_prefix_is_shown_with_working_command() {
         let all = holding(vec![by("198.51.100.0/24", "manual", "live")]);
         let words = "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `manual`\n\
                      `filterd remove 198.51.100.0/24` unblocks all of it";
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_not_said_to_unblock_what_a_file_holds_too() {
+    fn remedy_claims_no_unblocking_when_file_blocks() {
         let all = holding(vec![by("198.51.100.77", "drop", "file"), by("198.51.100.0/24", "ssh", "live")]);
         let words = told(&all, &blocked(true));
         assert!(
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_a_target_on_some_ports_only_says_on_which() {
+    fn partial_block_shows_its_ports() {
         let on = |target, list, ports: &str| HeldBy { ports: Some(ports.into()), ..by(target, list, "live") };
         let first = |by| told(&holding(by), &blocked(true)).lines().next().unwrap().to_owned();
         let ssh = on("198.51.100.0/24", "a", "on port 22 only");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_is_so_on_all_ports_though_it_is_listed_on_some() {
+    fn allow_covers_all_ports() {
         let on_ports =
             HeldBy { ports: Some("on ports 22, 9999 only".into()), ..by("198.51.100.0/24", "a", "file") };
         let mut all = holding(vec![on_ports]);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_is_told_with_the_command_that_removes_it() {
+    fn entries_within_are_shown_with_removing_command() {
         let words = "1 entry within 198.51.100.0/24 is still blocked: 198.51.100.7 of list `manual`\n\
                      `filterd remove 198.51.100.7` removes what was added there";
         assert_eq!(told(&within(&[("198.51.100.7", "manual")], 1), &blocked(true)), words);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_that_knows_only_the_lists_is_understood() {
+    fn reply_of_older_daemon_is_understood() {
         let all = [Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], ..Held::default() }];
         let words =
             "192.0.2.1 is still blocked: held by list `drop`\n`filterd test 192.0.2.1` names the entries";
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_ten_are_told() {
+    fn ten_of_many_entries_are_shown() {
         let many = vec![holding(vec![by("198.51.100.0/24", "manual", "live")])[0].clone(); 50];
         assert_eq!(told(&many, &blocked(true)).lines().count(), 12);
     }

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_told_as_it_was_asked_for() {
+    fn remaining_time_is_shown_as_requested() {
         // Begun within a second, and ended by the first full second after it.
         let clock = Clock { next: NOW + 1, ..Clock::standing(NOW) };
         assert_eq!(clock.until(Some(NOW + 11)), "expires 21:28:11 (in 10 s)");

@@ -7,7 +7,7 @@ use crate::control::wire::status::{Interface, NOT_FILTERED, Paused, is_protected
 use crate::control::wire::{About, Fault};
 
 /// The facts that the sentence depends on.
-pub struct Protection<'a> {
+pub struct ProtectionInput<'a> {
     pub interfaces: &'a [Interface],
     /// The number of blocked targets.
     pub targets: u64,
@@ -18,7 +18,7 @@ pub struct Protection<'a> {
 
 /// The state of protection, as a level for colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ProtectionLevel {
     /// As configured, and listed packets are dropped.
     Well,
     /// As configured, but none is dropped; or there is a fault that does not concern protection.
@@ -27,7 +27,7 @@ pub enum Standing {
     Bad,
 }
 
-impl<'a> Protection<'a> {
+impl<'a> ProtectionInput<'a> {
     /// Takes the facts from a snapshot.
     pub fn of(picture: &'a Snapshot) -> Self {
         let told_by_lists =
@@ -43,7 +43,7 @@ impl<'a> Protection<'a> {
     }
 }
 
-impl Protection<'_> {
+impl ProtectionInput<'_> {
     /// Describes protection in one sentence.
     pub fn told(&self, clock: &Clock) -> String {
         let filtered = self.interfaces.iter().filter(|one| one.mode != NOT_FILTERED);
@@ -87,13 +87,13 @@ impl Protection<'_> {
     }
 
     /// The level that colours show.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> ProtectionLevel {
         if !is_protected(self.interfaces, self.faults, self.enforce && self.paused.is_some()) {
-            Standing::Bad
+            ProtectionLevel::Bad
         } else if self.enforce && self.faults.is_empty() {
-            Standing::Well
+            ProtectionLevel::Well
         } else {
-            Standing::Noteworthy
+            ProtectionLevel::Noteworthy
         }
     }
 

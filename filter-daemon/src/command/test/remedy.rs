@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_is_removed_by_one_command_that_says_what_else_passes_then() {
+    fn live_entry_is_removed_by_one_command() {
         let own = entry("203.0.113.7", "sshd", "live");
         assert_eq!(all(&tested(vec![own.clone()])), ["`filterd remove 203.0.113.7`"]);
         let wider = entry("203.0.113.0/24", "manual", "live");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_configuration_names_is_taken_out_where_it_stands() {
+    fn configured_entry_names_place_to_edit() {
         let because = vec![entry("203.0.113.7", "config", "config"), entry("203.0.113.7", "drop", "file")];
         let files = vec![File { list: "drop".into(), path: "/etc/filterd/lists/drop.txt".into() }];
         assert_eq!(
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn while_a_reload_is_on_trial_no_command_is_told_that_is_refused_then() {
+    fn trial_remedies_start_with_confirm_or_rollback() {
         let told = super::all(&tested(vec![entry("203.0.113.7", "config", "config")]), true);
         let words = "or remove what blocks it: remove 203.0.113.7 from `block:` in the configuration, then `filterd confirm` or \
                      `filterd rollback`, since a reload is on trial, and `filterd reload`";
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_widened_entry_the_address_is_removed_as_it_was_given() {
+    fn widened_entry_is_removed_as_given() {
         let blocks = Some("2001:db8::/64".to_owned());
         let because = vec![Entry { blocks, ..entry("2001:db8::1", "sshd", "live") }];
         let tested = Tested { address: "2001:db8::7".into(), ..tested(because) };
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_many_within_a_prefix_is_removed_as_a_list() {
+    fn many_entries_are_removed_as_a_list() {
         let within = vec![entry("203.0.113.7", "sshd", "live")];
         let prefix = Tested { address: "203.0.113.0/24".into(), partly: true, within, ..Tested::default() };
         assert_eq!(all(&prefix), ["`filterd remove 203.0.113.7`"]);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_as_all_that_is_listed_of_it_is_allowed_is_not_told_how_to_unblock_it() {
+    fn allowed_target_has_no_unblocking_remedy() {
         let within = vec![entry("203.0.113.7", "drop", "file")];
         let allowed_within = vec![entry("203.0.113.7", "manual-allow", "live")];
         let address = "203.0.113.0/24".into();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_is_told_how_that_ends() {
+    fn allowed_target_shows_how_to_end_it() {
         let because = vec![entry("203.0.113.0/24", "drop", "file")];
         let allowed_by = vec![entry("203.0.113.7", "manual-allow", "live")];
         let tested = Tested { dropped: false, allowed_by, ..tested(because) };

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn that_answers_pass_is_told_once_where_anything_is_dropped() {
+    fn reply_exception_is_shown_once_for_drops() {
         let told = |dropped| {
             let one = Tested { address: "203.0.113.7".into(), dropped, ..Tested::default() };
             let tested = vec![one.clone(), one];
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_on_some_ports_says_on_which() {
+    fn drop_on_some_ports_names_them() {
         let entry = Entry {
             target: "203.0.113.0/24".into(),
             list: "ssh".into(),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_and_allowed_names_both() {
+    fn listed_and_allowed_target_names_both() {
         let entry = |target: &str, list: &str, until| Entry {
             target: target.into(),
             list: list.into(),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_and_passes_is_told_as_such() {
+    fn listed_but_passing_target_says_so() {
         let because =
             vec![Entry { target: "192.0.2.1".into(), list: "drop".into(), since: NOW, ..Entry::default() }];
         let told = |idle| {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_prefix_it_is_told_how_much_of_it_is_dropped() {
+    fn prefix_answer_shows_dropped_share() {
         let entry = |target: &str, list: &str| Entry {
             target: target.into(),
             list: list.into(),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_step_or_over_and_what_to_do_is_told() {
+    fn mismatches_and_expiries_are_shown_with_advice() {
         let over =
             |target: &str, list: &str, allows| Expired { target: target.into(), list: list.into(), allows };
         let expired = vec![over("192.0.2.1", "seen", false), over("192.0.2.0/24", "partners", true)];

@@ -20,7 +20,7 @@ fn adding_says_what_it_did() {
 }
 
 #[test]
-fn what_changes_nothing_is_an_error_only_if_asked_to_be() {
+fn unchanged_result_fails_only_with_strict() {
     for (flag, exit) in [("", Exit::Done), ("--strict", Exit::Unchanged)] {
         let daemon = Daemon::answering(none_changed);
         let said = run(&format!("filterd add 203.0.113.7 {flag}"), &daemon.socket, b"");
@@ -32,7 +32,7 @@ fn what_changes_nothing_is_an_error_only_if_asked_to_be() {
 }
 
 #[test]
-fn one_bad_target_sends_nothing_and_every_bad_one_is_told() {
+fn bad_targets_are_all_reported_and_none_sent() {
     let said = run("filterd add 203.0.113.7 10.0.0.1/8 example.org -", Path::new("/nowhere"), b"");
     assert_eq!((said.exit, said.out.as_str()), (Exit::Usage, ""));
     for told in
@@ -43,7 +43,7 @@ fn one_bad_target_sends_nothing_and_every_bad_one_is_told() {
 }
 
 #[test]
-fn a_removed_target_that_stays_blocked_is_told() {
+fn still_blocked_target_is_reported() {
     let held = |changed: u64| {
         move |_: &Message| {
             let by = json!([{"target": "203.0.113.7", "list": "drop", "origin": "file"}]);
@@ -64,7 +64,7 @@ fn a_removed_target_that_stays_blocked_is_told() {
 }
 
 #[test]
-fn a_test_says_yes_only_if_all_are_dropped() {
+fn test_succeeds_only_if_all_drop() {
     let answer = |dropped: [bool; 2]| {
         move |_: &Message| {
             let tested =
@@ -100,10 +100,10 @@ fn a_list_comes_part_by_part() {
     assert_eq!(shown, ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(versioned));
     let daemon = Daemon::answering_in_parts(answer);
     let said = run("filterd list", &daemon.socket, b"");
-    let mut input = input::Input::new(said.out.as_bytes());
+    let mut input = input::TargetInput::new(said.out.as_bytes());
     for target in ["10.0.0.1", "10.0.0.2", "10.0.0.3"] {
         let read_back = input.next().unwrap();
-        assert_eq!(read_back, Some(input::Line::Listed(target.parse().unwrap())));
+        assert_eq!(read_back, Some(input::InputLine::Listed(target.parse().unwrap())));
     }
     let again = run("filterd add -", Path::new("/nowhere"), said.out.as_bytes());
     assert_eq!(again.exit, Exit::Unreachable, "asked only once there is somebody to ask");

@@ -102,13 +102,13 @@ struct Line {
 }
 
 /// The exit code and the output of a command.
-pub struct Said {
+pub struct CommandResult {
     pub exit: Exit,
     pub out: String,
     pub err: String,
 }
 
-pub fn run(line: &str, socket: impl Into<Endpoint>, input: &[u8]) -> Said {
+pub fn run(line: &str, socket: impl Into<Endpoint>, input: &[u8]) -> CommandResult {
     let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
     run_at(&Clock::system, &words, socket, input)
 }
@@ -119,7 +119,7 @@ pub fn run_at(
     words: &[String],
     socket: impl Into<Endpoint>,
     input: &[u8],
-) -> Said {
+) -> CommandResult {
     let has = |flag: &str| words.iter().any(|word| word == flag);
     let (json, quiet) = (has("--json"), has("-q"));
     let own_words = words.iter().filter(|word| !["--json", "-q"].contains(&word.as_str()));
@@ -137,5 +137,5 @@ pub fn run_at(
         err: &mut err,
     };
     let exit = apply(&verb, &socket.into(), &mut console);
-    Said { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+    CommandResult { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
 }

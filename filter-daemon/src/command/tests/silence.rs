@@ -33,7 +33,7 @@ impl Mute {
 }
 
 #[test]
-fn no_command_waits_longer_than_it_was_told_for_a_daemon_that_says_nothing() {
+fn silent_daemon_is_abandoned_after_the_timeout() {
     let mute = Mute::new();
     let input = "192.0.2.1\n".repeat(100_000);
     thread::scope(|scope| {
@@ -65,7 +65,7 @@ fn no_command_waits_longer_than_it_was_told_for_a_daemon_that_says_nothing() {
 }
 
 #[test]
-fn a_daemon_that_is_at_work_is_waited_for() {
+fn working_daemon_is_waited_for() {
     let place = tempfile::tempdir().unwrap();
     let socket = place.path().join("control.sock");
     let listener = UnixListener::bind(&socket).unwrap();
@@ -94,7 +94,7 @@ fn a_daemon_that_is_at_work_is_waited_for() {
 }
 
 #[test]
-fn without_a_daemon_the_remedy_is_told() {
+fn missing_daemon_is_reported_with_remedy() {
     let place = tempfile::tempdir().unwrap();
     let socket = place.path().join("control.sock");
     let said = run("filterd ping", &socket, b"");
@@ -109,7 +109,7 @@ fn without_a_daemon_the_remedy_is_told() {
 }
 
 #[test]
-fn a_daemon_that_hangs_up_or_talks_nonsense_is_told() {
+fn broken_daemon_reply_is_reported() {
     let daemon = Daemon::answering(|_| json!({"surprise": 1}));
     let said = run("filterd ping", &daemon.socket, b"");
     assert_eq!(said.exit, Exit::Unreachable);

@@ -21,7 +21,7 @@ fn standard_input_goes_in_messages_of_bounded_size() {
 }
 
 #[test]
-fn ranges_on_standard_input_count_as_the_prefixes_they_make() {
+fn ranges_count_as_their_prefixes() {
     let daemon = Daemon::answering(all_changed);
     let input = "0.0.0.1-255.255.255.254\n".repeat(1000);
     assert_eq!(run("filterd add -", &daemon.socket, input.as_bytes()).exit, Exit::Done);
@@ -29,7 +29,7 @@ fn ranges_on_standard_input_count_as_the_prefixes_they_make() {
 }
 
 #[test]
-fn bad_lines_are_told_and_the_rest_is_applied() {
+fn bad_lines_are_reported_and_others_applied() {
     let daemon = Daemon::answering(all_changed);
     let said = run("filterd add -", &daemon.socket, b"203.0.113.7\n\nrubbish!\n# fine\n203.0.113.8\n");
     assert_eq!(said.exit, Exit::Partly);
@@ -38,7 +38,7 @@ fn bad_lines_are_told_and_the_rest_is_applied() {
 }
 
 #[test]
-fn nothing_but_bad_lines_is_a_usage_error_told_in_few_words() {
+fn only_bad_lines_is_a_short_usage_error() {
     let daemon = Daemon::answering(all_changed);
     let said = run("filterd add -", &daemon.socket, "rubbish!\n".repeat(1000).as_bytes());
     assert_eq!((said.exit, said.out.as_str()), (Exit::Usage, ""));
@@ -48,7 +48,7 @@ fn nothing_but_bad_lines_is_a_usage_error_told_in_few_words() {
 }
 
 #[test]
-fn what_was_applied_before_a_failure_is_told() {
+fn work_before_a_failure_is_reported() {
     let input = "203.0.113.7\n".repeat(3 * TARGETS_A_MESSAGE);
     let calls = std::cell::Cell::new(0);
     let daemon = Daemon::answering(move |request| {
@@ -64,7 +64,7 @@ fn what_was_applied_before_a_failure_is_told() {
 }
 
 #[test]
-fn programs_are_told_of_bad_lines_in_the_answer_and_nowhere_else() {
+fn json_answer_contains_the_bad_lines() {
     let daemon = Daemon::answering(all_changed);
     let said = run("filterd add - --json", &daemon.socket, &b"203.0.113.7\n".repeat(2)[..]);
     assert!(!said.out.contains("errors"), "{}", said.out);

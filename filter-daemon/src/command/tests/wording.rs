@@ -25,7 +25,7 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::scripted::{Daemon, Said, run_at};
+use super::scripted::{CommandResult, Daemon, run_at};
 use crate::cli::places;
 use crate::command::render::moment::Clock;
 
@@ -147,7 +147,7 @@ fn one_reply(replies: &mut VecDeque<Value>) -> Vec<Value> {
     replies.drain(..parts).collect()
 }
 
-fn marked(said: &Said) -> String {
+fn marked(said: &CommandResult) -> String {
     let mut text = String::new();
     for (mark, printed) in [('>', &said.out), ('!', &said.err)] {
         for line in printed.lines() {

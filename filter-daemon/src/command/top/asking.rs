@@ -20,7 +20,7 @@ enum Question {
 
 /// An answer of the thread.
 #[derive(Debug)]
-pub enum Told {
+pub enum TopReply {
     Picture(Box<Snapshot>),
     /// There is no picture, for this reason.
     NoPicture(String),
@@ -29,14 +29,14 @@ pub enum Told {
 }
 
 /// The connection to the thread.
-pub struct Asking {
+pub struct DaemonQueries {
     questions: Sender<Question>,
-    answers: Receiver<Told>,
+    answers: Receiver<TopReply>,
     /// Whether a picture has been requested and not yet received.
     is_asked: bool,
 }
 
-impl Asking {
+impl DaemonQueries {
     /// Starts the thread that sends requests.
     pub fn of(socket: &Endpoint) -> Self {
         let (questions, asked) = channel();
@@ -67,10 +67,10 @@ impl Asking {
     }
 
     /// The next answer, if one has arrived.
-    pub fn answer(&mut self) -> Option<Told> {
+    pub fn answer(&mut self) -> Option<TopReply> {
         match self.answers.try_recv() {
             Ok(told) => {
-                self.is_asked &= matches!(told, Told::Done(_));
+                self.is_asked &= matches!(told, TopReply::Done(_));
                 Some(told)
             }
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
@@ -78,13 +78,13 @@ impl Asking {
     }
 }
 
-fn told(socket: &Endpoint, question: Question) -> Told {
+fn told(socket: &Endpoint, question: Question) -> TopReply {
     match question {
         Question::Picture => match ask(socket) {
-            Ok(picture) => Told::Picture(Box::new(picture)),
-            Err(error) => Told::NoPicture(error.explain().to_string()),
+            Ok(picture) => TopReply::Picture(Box::new(picture)),
+            Err(error) => TopReply::NoPicture(error.explain().to_string()),
         },
-        Question::Do(words) => Told::Done(done(socket, &words)),
+        Question::Do(words) => TopReply::Done(done(socket, &words)),
     }
 }
 

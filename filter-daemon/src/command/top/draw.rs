@@ -10,12 +10,12 @@ use ratatui::widgets::{Block, Borders, Paragraph, Row, Sparkline, SparklineBar, 
 use super::super::render::figure::count;
 use super::super::render::hits::rate;
 use super::super::render::moment::Clock;
-use super::super::render::protection::{Protection, Standing};
+use super::super::render::protection::{ProtectionInput, ProtectionLevel};
 use super::foot::{self, KEYS};
-use super::look::{Look, rows, whole};
-use super::state::{Prompt, State, View};
-use crate::control::sources::By;
-use crate::control::wire::lists::List;
+use super::look::{Appearance, rows, whole};
+use super::state::{Prompt, TopState, TopView};
+use crate::control::sources::SourceOrder;
+use crate::control::wire::lists::ListDetails;
 use crate::control::wire::snapshot::{Reply as Snapshot, Sampled};
 use crate::control::wire::status::{Interface, NOT_FILTERED};
 use crate::text::printable;
@@ -30,12 +30,12 @@ const WIDE: u16 = 160;
 const MOST_SOURCES: usize = 10;
 
 /// Returns the picture as text of this width, without the keys.
-pub fn text(state: &State, clock: &Clock, width: u16) -> String {
-    as_text(state, clock, Look::PAPER, (width, height(state, clock, width)))
+pub fn text(state: &TopState, clock: &Clock, width: u16) -> String {
+    as_text(state, clock, Appearance::PAPER, (width, height(state, clock, width)))
 }
 
 /// Returns the picture as text, as on a screen or paper of this size.
-pub fn as_text(state: &State, clock: &Clock, look: Look, (width, height): (u16, u16)) -> String {
+pub fn as_text(state: &TopState, clock: &Clock, look: Appearance, (width, height): (u16, u16)) -> String {
     let Ok(mut terminal) = ratatui::Terminal::new(TestBackend::new(width, height));
     let draws = |frame: &mut Frame<'_>| draw(state, clock, look, frame);
     let Ok(done) = terminal.draw(draws);
@@ -49,14 +49,15 @@ pub fn as_text(state: &State, clock: &Clock, look: Look, (width, height): (u16, 
 }
 
 /// The number of lines of a complete picture of this width.
-fn height(state: &State, clock: &Clock, width: u16) -> u16 {
-    let (head, troubles) = (head(state, clock, Look::PAPER, width), troubles(state, Look::PAPER, width));
+fn height(state: &TopState, clock: &Clock, width: u16) -> u16 {
+    let (head, troubles) =
+        (head(state, clock, Appearance::PAPER, width), troubles(state, Appearance::PAPER, width));
     let interfaces = state.picture.as_ref().map_or(0, |picture| picture.interfaces.len());
     rows(head.len() + troubles.len() + interfaces + 1 + state.lists().len() + 2 + 1) + SPARK
 }
 
 /// Draws the picture into a frame.
-pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
+pub fn draw(state: &TopState, clock: &Clock, look: Appearance, frame: &mut Frame<'_>) {
     let width = frame.area().width;
     let (heads, troubles) = (self::head(state, clock, look, width), troubles(state, look, width));
     let foot = foot::lines(state, look, width);
@@ -94,30 +95,30 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
 }
 
 /// Draws lists, sources or reasons, or all of them if there is room.
-fn below(state: &State, clock: &Clock, frame: &mut Frame<'_>, area: Rect) {
+fn below(state: &TopState, clock: &Clock, frame: &mut Frame<'_>, area: Rect) {
     if area.width >= WIDE {
         let [left, right] = Layout::horizontal([Constraint::Percentage(50); 2]).spacing(2).areas(area);
         let [sources, reasons] =
             Layout::vertical([Constraint::Percentage(70), Constraint::Percentage(30)]).areas(right);
         frame.render_widget(self::lists(state, clock, left.height), left);
-        frame.render_widget(sampled_rows(state, View::Sources, sources.height), sources);
-        frame.render_widget(sampled_rows(state, View::Reasons, reasons.height), reasons);
+        frame.render_widget(sampled_rows(state, TopView::Sources, sources.height), sources);
+        frame.render_widget(sampled_rows(state, TopView::Reasons, reasons.height), reasons);
         return;
     }
     match state.view {
-        View::Lists => frame.render_widget(self::lists(state, clock, area.height), area),
-        view @ (View::Sources | View::Reasons) => {
+        TopView::Lists => frame.render_widget(self::lists(state, clock, area.height), area),
+        view @ (TopView::Sources | TopView::Reasons) => {
             frame.render_widget(sampled_rows(state, view, area.height), area)
         }
     }
 }
 
 /// The table of sources or of reasons, estimated from samples.
-fn sampled_rows(state: &State, view: View, height: u16) -> Table<'static> {
+fn sampled_rows(state: &TopState, view: TopView, height: u16) -> Table<'static> {
     let (samples, over) = (state.sources.samples(), state.sources.over().as_secs_f64().max(1.0));
     let (rows, what, by) = match view {
-        View::Reasons => (state.sources.by_reason(), "Reasons", By::Packets),
-        View::Lists | View::Sources => (state.sources.by_source(state.by), "Sources", state.by),
+        TopView::Reasons => (state.sources.by_reason(), "Reasons", SourceOrder::Packets),
+        TopView::Lists | TopView::Sources => (state.sources.by_source(state.by), "Sources", state.by),
     };
     let room = usize::from(height.saturating_sub(2));
     let selected = state.selected.min(rows.len().saturating_sub(1));
@@ -145,19 +146,19 @@ fn sampled_rows(state: &State, view: View, height: u16) -> Table<'static> {
         Constraint::Length(9),
         Constraint::Length(16),
     ];
-    let first = if view == View::Reasons { "reason" } else { "source" };
-    let last = if view == View::Reasons { "" } else { "list" };
+    let first = if view == TopView::Reasons { "reason" } else { "source" };
+    let last = if view == TopView::Reasons { "" } else { "list" };
     let heads = [first, "  to drop/s", "        bit/s", "  samples", last];
     let title = match &state.sources.refused {
         Some(why) => format!("{what}: no samples: {}", printable::on_one_line(why)),
         None => format!("{what}, by {}, estimated from {} samples in {over:.0} s", by.name(), count(samples)),
     };
     let block = Block::new().borders(Borders::TOP).title(title);
-    Table::new(drawn, widths).header(Row::new(heads).style(Look::head())).block(block)
+    Table::new(drawn, widths).header(Row::new(heads).style(Appearance::head())).block(block)
 }
 
 /// Formats sources and reasons as text below a picture. Empty if nothing was dropped.
-pub fn sampled(state: &State) -> String {
+pub fn sampled(state: &TopState) -> String {
     let samples = state.sources.samples();
     if samples == 0 {
         return String::new();
@@ -168,7 +169,8 @@ pub fn sampled(state: &State) -> String {
         format!("\n{name:<40}{packets:>13}{}", list.unwrap_or_default())
     };
     let table = |rows: Vec<Sampled>| rows.iter().take(MOST_SOURCES).map(line).collect::<String>();
-    let (sources, reasons) = (table(state.sources.by_source(By::Packets)), table(state.sources.by_reason()));
+    let (sources, reasons) =
+        (table(state.sources.by_source(SourceOrder::Packets)), table(state.sources.by_reason()));
     let samples = count(samples);
     format!(
         "\n\nDropped in one second, estimated from {samples} samples, by source{sources}\n\nby reason{reasons}"
@@ -176,18 +178,18 @@ pub fn sampled(state: &State) -> String {
 }
 
 /// Describes the daemon, and whether protection is as configured.
-fn head(state: &State, clock: &Clock, look: Look, width: u16) -> Vec<Line<'static>> {
+fn head(state: &TopState, clock: &Clock, look: Appearance, width: u16) -> Vec<Line<'static>> {
     let Some(picture) = &state.picture else { return vec![Line::from("filterd top")] };
     let up = clock.elapsed(picture.started);
     let who = format!("filterd {}, pid {}, up {up}", picture.filterd, picture.pid);
     let (words, style) = match &state.lost {
         Some(why) => (format!("NO ANSWER for {}: {why}", clock.elapsed(picture.taken / 1000)), look.bad()),
         None => {
-            let protection = Protection::of(picture);
+            let protection = ProtectionInput::of(picture);
             let style = match protection.standing() {
-                Standing::Well => look.good(),
-                Standing::Noteworthy => look.in_colour(Color::Yellow),
-                Standing::Bad => look.bad(),
+                ProtectionLevel::Well => look.good(),
+                ProtectionLevel::Noteworthy => look.in_colour(Color::Yellow),
+                ProtectionLevel::Bad => look.bad(),
             };
             (protection.told(clock), style)
         }
@@ -197,7 +199,7 @@ fn head(state: &State, clock: &Clock, look: Look, width: u16) -> Vec<Line<'stati
 }
 
 /// The faults, each with its remedy.
-fn troubles(state: &State, look: Look, width: u16) -> Vec<Line<'static>> {
+fn troubles(state: &TopState, look: Appearance, width: u16) -> Vec<Line<'static>> {
     let faults = state.picture.iter().flat_map(|picture| &picture.faults);
     let lines = faults.flat_map(|fault| {
         let lines: Vec<String> = fault.told.lines().map(printable::on_one_line).collect();
@@ -231,7 +233,7 @@ fn spark(
     frame.render_widget(Sparkline::default().block(block).style(style).data(bars.collect::<Vec<_>>()), area);
 }
 
-fn links(state: &State, picture: &Snapshot, clock: &Clock, look: Look) -> Table<'static> {
+fn links(state: &TopState, picture: &Snapshot, clock: &Clock, look: Appearance) -> Table<'static> {
     let row = |interface: &Interface| {
         let mode = if interface.mode == NOT_FILTERED { "NOT FILTERED" } else { interface.mode.as_str() };
         let a_second = |figure: Option<f64>| figure.map(rate).unwrap_or_default();
@@ -256,16 +258,16 @@ fn links(state: &State, picture: &Snapshot, clock: &Clock, look: Look) -> Table<
     let first = if all > most { format!("{most} of {all}") } else { "interface".to_owned() };
     let heads = [first.as_str(), "mode", "driver", "  received/s", "   to drop/s", "up"].map(str::to_owned);
     Table::new(picture.interfaces.iter().take(most).map(row), widths)
-        .header(Row::new(heads).style(Look::head()))
+        .header(Row::new(heads).style(Appearance::head()))
 }
 
-fn lists(state: &State, clock: &Clock, height: u16) -> Table<'static> {
+fn lists(state: &TopState, clock: &Clock, height: u16) -> Table<'static> {
     let lists = state.lists();
     // The selected row is always visible.
     let room = usize::from(height.saturating_sub(2));
     let selected = state.selected.min(lists.len().saturating_sub(1));
     let from = (selected + 1).saturating_sub(room);
-    let row = |(place, list): (usize, &&List)| {
+    let row = |(place, list): (usize, &&ListDetails)| {
         let style = Style::new();
         let style = if place == selected { style.add_modifier(Modifier::REVERSED) } else { style };
         Row::new(cells(state, list, clock)).style(style)
@@ -287,10 +289,10 @@ fn lists(state: &State, clock: &Clock, height: u16) -> Table<'static> {
     };
     let title = format!("Lists, by {}{part}", state.order.name());
     let block = Block::new().borders(Borders::TOP).title(title);
-    Table::new(rows, widths).header(Row::new(heads).style(Look::head())).block(block)
+    Table::new(rows, widths).header(Row::new(heads).style(Appearance::head())).block(block)
 }
 
-fn cells(state: &State, list: &List, clock: &Clock) -> [String; 6] {
+fn cells(state: &TopState, list: &ListDetails, clock: &Clock) -> [String; 6] {
     let hits = list.hits.map(|hits| count(hits.all()));
     let word = match (&list.fault, &list.fetching) {
         (Some(_), _) => "held back",

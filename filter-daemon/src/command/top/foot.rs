@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Paragraph};
 
-use super::look::{Look, rows, whole};
-use super::state::{Prompt, State};
+use super::look::{Appearance, rows, whole};
+use super::state::{Prompt, TopState};
 use crate::text::printable;
 
 /// An output of up to this many lines is shown completely.
@@ -29,7 +29,7 @@ Any key goes on.";
 
 /// Wraps text to as many lines as needed, so that the command to confirm, and the remedy in an output, are
 /// completely visible.
-pub fn lines(state: &State, look: Look, width: u16) -> Vec<Line<'static>> {
+pub fn lines(state: &TopState, look: Appearance, width: u16) -> Vec<Line<'static>> {
     let plain =
         |words: &str| -> Vec<Line<'static>> { whole(words, "", width).into_iter().map(Line::from).collect() };
     match &state.prompt {

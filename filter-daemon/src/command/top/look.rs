@@ -10,13 +10,13 @@ const MOST_INTERFACES: usize = 4;
 
 /// The look of a picture, with colours or without (`NO_COLOR`).
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct Appearance {
     pub has_colours: bool,
     /// Whether everything is shown, because a later reader cannot ask for the rest.
     is_whole: bool,
 }
 
-impl Look {
+impl Appearance {
     /// The look on a screen.
     pub const fn on_a_screen(has_colours: bool) -> Self {
         Self { has_colours, is_whole: false }

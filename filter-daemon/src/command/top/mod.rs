@@ -17,15 +17,15 @@ use clap::Args;
 use ratatui::crossterm::terminal;
 use serde::Serialize;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::render::console::Console;
 use crate::control::client::{Client, ClientError, Endpoint};
-use crate::control::sources::By;
+use crate::control::sources::SourceOrder;
 use crate::control::wire;
 use crate::control::wire::snapshot::{Reply as Snapshot, Sampled};
 use crate::exit::Exit;
 use crate::text::Explanation;
-use state::State;
+use state::TopState;
 
 /// How long one picture is shown.
 const EACH: Duration = Duration::from_secs(1);
@@ -41,17 +41,17 @@ pub struct Top {
 }
 
 impl Top {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         if console.json {
             let sources = sampling::within(socket, EACH);
             let snapshot = ask(socket)?;
             let sampled = sources.samples();
-            let sources = sources.by_source(By::Packets);
-            console.answer(&Whole { snapshot: &snapshot, sampled, sources }, |_| String::new())?;
+            let sources = sources.by_source(SourceOrder::Packets);
+            console.answer(&TopOutput { snapshot: &snapshot, sampled, sources }, |_| String::new())?;
             return Ok(told(&snapshot));
         }
         if self.once {
-            let mut state = State::default();
+            let mut state = TopState::default();
             state.take(ask(socket)?);
             state.sources = sampling::within(socket, EACH);
             let snapshot = ask(socket)?;
@@ -66,7 +66,7 @@ impl Top {
         if !(stdin().is_terminal() && stdout().is_terminal()) {
             let why = "`filterd top` needs a terminal";
             let remedy = "`filterd top --once` prints one picture as text";
-            return Err(Trouble::unparsable(Explanation::new(why, remedy)));
+            return Err(CommandError::unparsable(Explanation::new(why, remedy)));
         }
         // If the daemon cannot be reached, the command fails here, before the screen is cleared.
         ask(socket)?;
@@ -77,7 +77,7 @@ impl Top {
 
 /// The JSON output: the snapshot, and the most dropped sources of one second.
 #[derive(Serialize)]
-struct Whole<'a> {
+struct TopOutput<'a> {
     #[serde(flatten)]
     snapshot: &'a Snapshot,
     /// The number of samples that the sources are estimated from.

@@ -11,9 +11,9 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::asking::{Asking, Told};
-use super::look::Look;
-use super::state::{Deed, Key, State};
+use super::asking::{DaemonQueries, TopReply};
+use super::look::Appearance;
+use super::state::{KeyAction, KeyPress, TopState};
 use super::{EACH, draw, sampling};
 use crate::clock;
 use crate::command::render::moment::Clock;
@@ -40,8 +40,8 @@ pub fn run(socket: &Endpoint) -> io::Result<()> {
 
 fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &SignalFd) -> io::Result<()> {
     let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let look = Look::on_a_screen(has_colours);
-    let (mut state, mut asking) = (State::default(), Asking::of(socket));
+    let look = Appearance::on_a_screen(has_colours);
+    let (mut state, mut asking) = (TopState::default(), DaemonQueries::of(socket));
     let drops = sampling::begin(socket);
     let mut due = clock::instant();
     let mut is_other = true;
@@ -64,20 +64,20 @@ fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &S
             is_other = false;
         }
         match next(ended)? {
-            Next::End => return Ok(()),
-            Next::Nothing => {}
-            Next::Other => is_other = true,
-            Next::Pressed => {
+            ScreenEvent::End => return Ok(()),
+            ScreenEvent::Nothing => {}
+            ScreenEvent::Other => is_other = true,
+            ScreenEvent::Pressed => {
                 while event::poll(Duration::ZERO)? {
                     is_other = true;
                     match key(&event::read()?).map(|key| state.press(key)) {
-                        Some(Deed::Leave) => return Ok(()),
-                        Some(Deed::Do(words)) => {
+                        Some(KeyAction::Leave) => return Ok(()),
+                        Some(KeyAction::Do(words)) => {
                             state.answer(format!("filterd {} …", words.join(" ")));
                             asking.order(words);
                             due = clock::instant();
                         }
-                        Some(Deed::Nothing) | None => {}
+                        Some(KeyAction::Nothing) | None => {}
                     }
                 }
             }
@@ -85,16 +85,16 @@ fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &S
     }
 }
 
-fn take(state: &mut State, told: Told) {
+fn take(state: &mut TopState, told: TopReply) {
     match told {
-        Told::Picture(picture) => state.take(*picture),
-        Told::NoPicture(why) => state.lose(why),
-        Told::Done(said) => state.answer(said),
+        TopReply::Picture(picture) => state.take(*picture),
+        TopReply::NoPicture(why) => state.lose(why),
+        TopReply::Done(said) => state.answer(said),
     }
 }
 
 /// The next event to handle.
-enum Next {
+enum ScreenEvent {
     Nothing,
     Pressed,
     /// The screen may have another size.
@@ -105,13 +105,13 @@ enum Next {
 
 /// Waits a moment for an event. A read from a terminal that is gone would never return, so that is checked
 /// here.
-fn next(ended: &SignalFd) -> io::Result<Next> {
+fn next(ended: &SignalFd) -> io::Result<ScreenEvent> {
     let keyboard = stdin();
     let mut asked =
         [PollFd::new(keyboard.as_fd(), PollFlags::POLLIN), PollFd::new(ended.as_fd(), PollFlags::POLLIN)];
     match poll(&mut asked, PollTimeout::from(A_MOMENT)) {
         Ok(_) => {}
-        Err(Errno::EINTR) => return Ok(Next::Other),
+        Err(Errno::EINTR) => return Ok(ScreenEvent::Other),
         Err(error) => return Err(error.into()),
     }
     let came = |asked: &PollFd<'_>| asked.revents().unwrap_or(PollFlags::empty());
@@ -119,27 +119,27 @@ fn next(ended: &SignalFd) -> io::Result<Next> {
     if came(keys).intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL)
         || came(signals).contains(PollFlags::POLLIN)
     {
-        return Ok(Next::End);
+        return Ok(ScreenEvent::End);
     }
-    Ok(if came(keys).contains(PollFlags::POLLIN) { Next::Pressed } else { Next::Nothing })
+    Ok(if came(keys).contains(PollFlags::POLLIN) { ScreenEvent::Pressed } else { ScreenEvent::Nothing })
 }
 
-fn key(event: &Event) -> Option<Key> {
+fn key(event: &Event) -> Option<KeyPress> {
     let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
     if *kind == KeyEventKind::Release {
         return None;
     }
     let is_controlled = modifiers.contains(KeyModifiers::CONTROL);
     let keys = [
-        (KeyCode::Up, Key::Up),
-        (KeyCode::Down, Key::Down),
-        (KeyCode::Enter, Key::Enter),
-        (KeyCode::Backspace, Key::Backspace),
-        (KeyCode::Esc, Key::Escape),
+        (KeyCode::Up, KeyPress::Up),
+        (KeyCode::Down, KeyPress::Down),
+        (KeyCode::Enter, KeyPress::Enter),
+        (KeyCode::Backspace, KeyPress::Backspace),
+        (KeyCode::Esc, KeyPress::Escape),
     ];
     if let KeyCode::Char(letter) = code {
-        let interrupts = (*letter == 'c').then_some(Key::Interrupt);
-        return if is_controlled { interrupts } else { Some(Key::Letter(*letter)) };
+        let interrupts = (*letter == 'c').then_some(KeyPress::Interrupt);
+        return if is_controlled { interrupts } else { Some(KeyPress::Letter(*letter)) };
     }
     keys.into_iter().find(|(of, _)| of == code).map(|(_, key)| key)
 }

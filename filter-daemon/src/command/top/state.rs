@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use super::history::History;
-use crate::control::sources::{By, Sources};
-use crate::control::wire::lists::List;
+use crate::control::sources::{SampledSources, SourceOrder};
+use crate::control::wire::lists::ListDetails;
 use crate::control::wire::snapshot::Reply as Snapshot;
 
 /// A key, as `top` uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyPress {
     Letter(char),
     Up,
     Down,
@@ -22,7 +22,7 @@ pub enum Key {
 
 /// The action that a key requests.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum KeyAction {
     Nothing,
     Leave,
     /// Run this command of filterd.
@@ -31,7 +31,7 @@ pub enum Deed {
 
 /// The order in which lists are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum SortOrder {
     #[default]
     Rate,
     Hits,
@@ -40,7 +40,7 @@ pub enum Order {
     Configured,
 }
 
-impl Order {
+impl SortOrder {
     const ALL: [Self; 5] = [Self::Rate, Self::Hits, Self::Entries, Self::Name, Self::Configured];
 
     /// The name of the order on the screen.
@@ -62,14 +62,14 @@ impl Order {
 
 /// The content of the largest part of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum View {
+pub enum TopView {
     #[default]
     Lists,
     Sources,
     Reasons,
 }
 
-impl View {
+impl TopView {
     const fn next(self) -> Self {
         match self {
             Self::Lists => Self::Sources,
@@ -97,17 +97,17 @@ pub enum Prompt {
 
 /// The whole state of `top`.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct TopState {
     pub picture: Option<Snapshot>,
     before: Option<Snapshot>,
     /// Why there is no newer picture.
     pub lost: Option<String>,
     pub drops: History,
     pub passes: History,
-    pub order: Order,
-    pub view: View,
-    pub by: By,
-    pub sources: Sources,
+    pub order: SortOrder,
+    pub view: TopView,
+    pub by: SourceOrder,
+    pub sources: SampledSources,
     pub selected: usize,
     pub prompt: Prompt,
     /// The output of a command that ended while the user typed.
@@ -117,7 +117,7 @@ pub struct State {
 /// No target is longer than this.
 const LONGEST: usize = 100;
 
-impl State {
+impl TopState {
     /// Takes a newer picture.
     pub fn take(&mut self, picture: Snapshot) {
         // After a gap there is no rate.
@@ -184,30 +184,30 @@ impl State {
     }
 
     /// Lists that block, in the chosen order, then lists that allow.
-    pub fn lists(&self) -> Vec<&List> {
+    pub fn lists(&self) -> Vec<&ListDetails> {
         let Some(picture) = &self.picture else { return Vec::new() };
-        let mut lists: Vec<&List> = picture.lists.iter().collect();
+        let mut lists: Vec<&ListDetails> = picture.lists.iter().collect();
         let rates: HashMap<&str, f64> =
             lists.iter().filter_map(|list| Some((list.name.as_str(), self.rate_for(&list.name)?))).collect();
-        let rate = |list: &List| rates.get(list.name.as_str()).copied().unwrap_or(0.0);
-        let hits = |list: &List| list.hits.map_or(0, |hits| hits.all());
+        let rate = |list: &ListDetails| rates.get(list.name.as_str()).copied().unwrap_or(0.0);
+        let hits = |list: &ListDetails| list.hits.map_or(0, |hits| hits.all());
         match self.order {
-            Order::Rate => {
+            SortOrder::Rate => {
                 lists.sort_by(|a, b| rate(b).total_cmp(&rate(a)).then(hits(b).cmp(&hits(a))));
             }
-            Order::Hits => lists.sort_by_key(|list| std::cmp::Reverse(hits(list))),
-            Order::Entries => lists.sort_by_key(|list| std::cmp::Reverse(list.entries)),
-            Order::Name => lists.sort_by(|a, b| a.name.cmp(&b.name)),
-            Order::Configured => {}
+            SortOrder::Hits => lists.sort_by_key(|list| std::cmp::Reverse(hits(list))),
+            SortOrder::Entries => lists.sort_by_key(|list| std::cmp::Reverse(list.entries)),
+            SortOrder::Name => lists.sort_by(|a, b| a.name.cmp(&b.name)),
+            SortOrder::Configured => {}
         }
         lists.sort_by_key(|list| list.allows);
         lists
     }
 
     /// Handles a key, and returns the resulting action.
-    pub fn press(&mut self, key: Key) -> Deed {
-        if key == Key::Interrupt {
-            return Deed::Leave;
+    pub fn press(&mut self, key: KeyPress) -> KeyAction {
+        if key == KeyPress::Interrupt {
+            return KeyAction::Leave;
         }
         let deed = self.press_on(key);
         if self.prompt == Prompt::Keys
@@ -218,30 +218,30 @@ impl State {
         deed
     }
 
-    fn press_on(&mut self, key: Key) -> Deed {
+    fn press_on(&mut self, key: KeyPress) -> KeyAction {
         match std::mem::take(&mut self.prompt) {
             Prompt::Typing { verb, typed } => self.type_on(verb, typed, key),
-            Prompt::Sure(words) if key == Key::Letter('y') => return Deed::Do(words),
+            Prompt::Sure(words) if key == KeyPress::Letter('y') => return KeyAction::Do(words),
             Prompt::Sure(_) => self.prompt = Prompt::Answer("not done".to_owned()),
             Prompt::Keys | Prompt::Answer(_) => return self.browse(key),
             // Any key closes the help.
             Prompt::Help => {}
         }
-        Deed::Nothing
+        KeyAction::Nothing
     }
 
-    fn browse(&mut self, key: Key) -> Deed {
+    fn browse(&mut self, key: KeyPress) -> KeyAction {
         match key {
-            Key::Letter('q') => return Deed::Leave,
-            Key::Letter('?' | 'h') => self.prompt = Prompt::Help,
-            Key::Letter('v') => (self.view, self.selected) = (self.view.next(), 0),
-            Key::Letter('s') if self.view == View::Sources => self.by = self.by.next(),
-            Key::Letter('s') => self.order = self.order.next(),
-            Key::Up | Key::Letter('k') => self.selected = self.selected.saturating_sub(1),
-            Key::Down | Key::Letter('j') => {
+            KeyPress::Letter('q') => return KeyAction::Leave,
+            KeyPress::Letter('?' | 'h') => self.prompt = Prompt::Help,
+            KeyPress::Letter('v') => (self.view, self.selected) = (self.view.next(), 0),
+            KeyPress::Letter('s') if self.view == TopView::Sources => self.by = self.by.next(),
+            KeyPress::Letter('s') => self.order = self.order.next(),
+            KeyPress::Up | KeyPress::Letter('k') => self.selected = self.selected.saturating_sub(1),
+            KeyPress::Down | KeyPress::Letter('j') => {
                 self.selected = (self.selected + 1).min(self.rows().saturating_sub(1));
             }
-            Key::Letter('p') => {
+            KeyPress::Letter('p') => {
                 let is_paused = self.picture.as_ref().is_some_and(|picture| picture.paused.is_some());
                 self.prompt = if is_paused {
                     Prompt::Sure(vec!["resume".to_owned()])
@@ -249,42 +249,50 @@ impl State {
                     Prompt::Typing { verb: "pause", typed: "5m".to_owned() }
                 };
             }
-            Key::Letter('b') => self.prompt = Prompt::Typing { verb: "add", typed: self.chosen_source() },
-            Key::Letter('u') => self.prompt = Prompt::Typing { verb: "remove", typed: self.chosen_source() },
-            Key::Letter(_) | Key::Enter | Key::Backspace | Key::Escape | Key::Interrupt => {}
+            KeyPress::Letter('b') => {
+                self.prompt = Prompt::Typing { verb: "add", typed: self.chosen_source() }
+            }
+            KeyPress::Letter('u') => {
+                self.prompt = Prompt::Typing { verb: "remove", typed: self.chosen_source() }
+            }
+            KeyPress::Letter(_)
+            | KeyPress::Enter
+            | KeyPress::Backspace
+            | KeyPress::Escape
+            | KeyPress::Interrupt => {}
         }
-        Deed::Nothing
+        KeyAction::Nothing
     }
 
     /// The number of rows that can be selected.
     fn rows(&self) -> usize {
         match self.view {
-            View::Lists => self.lists().len(),
-            View::Sources => self.sources.by_source(self.by).len(),
-            View::Reasons => self.sources.by_reason().len(),
+            TopView::Lists => self.lists().len(),
+            TopView::Sources => self.sources.by_source(self.by).len(),
+            TopView::Reasons => self.sources.by_reason().len(),
         }
     }
 
     /// The address of the selected source; empty if none is selected.
     fn chosen_source(&self) -> String {
-        if self.view != View::Sources {
+        if self.view != TopView::Sources {
             return String::new();
         }
         let sources = self.sources.by_source(self.by);
         sources.into_iter().nth(self.selected).map(|row| row.name).unwrap_or_default()
     }
 
-    fn type_on(&mut self, verb: &'static str, mut typed: String, key: Key) {
+    fn type_on(&mut self, verb: &'static str, mut typed: String, key: KeyPress) {
         match key {
-            Key::Escape => return,
-            Key::Enter if typed.trim().is_empty() => return,
-            Key::Enter => {
+            KeyPress::Escape => return,
+            KeyPress::Enter if typed.trim().is_empty() => return,
+            KeyPress::Enter => {
                 self.prompt = Prompt::Sure(vec![verb.to_owned(), "--".to_owned(), typed.trim().to_owned()]);
                 return;
             }
-            Key::Backspace => _ = typed.pop(),
-            Key::Letter(letter) if typed.len() < LONGEST && !letter.is_control() => typed.push(letter),
-            Key::Letter(_) | Key::Up | Key::Down | Key::Interrupt => {}
+            KeyPress::Backspace => _ = typed.pop(),
+            KeyPress::Letter(letter) if typed.len() < LONGEST && !letter.is_control() => typed.push(letter),
+            KeyPress::Letter(_) | KeyPress::Up | KeyPress::Down | KeyPress::Interrupt => {}
         }
         self.prompt = Prompt::Typing { verb, typed };
     }

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::{env, fs};
 
 use super::draw;
-use super::look::Look;
-use super::state::{Deed, Key, Order, Prompt, State};
+use super::look::Appearance;
+use super::state::{KeyAction, KeyPress, Prompt, SortOrder, TopState};
 use crate::command::render::moment::Clock;
-use crate::control::wire::lists::List;
+use crate::control::wire::lists::ListDetails;
 use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::control::wire::stats::{Counted, OnInterface};
 use crate::control::wire::status::{Interface, Paused, Received};
@@ -20,10 +20,10 @@ fn counted(verdict: &str, packets: u64) -> Counted {
     Counted { verdict: verdict.to_owned(), packets, ..Counted::default() }
 }
 
-fn list(name: &str, entries: u64, dropped: u64) -> List {
+fn list(name: &str, entries: u64, dropped: u64) -> ListDetails {
     let hits = Some(Hits { dropped, ..Hits::default() });
     let (name, kind) = (name.to_owned(), "file".to_owned());
-    List { name, kind, entries, hits, read: Some(NOW - 7200), ..List::default() }
+    ListDetails { name, kind, entries, hits, read: Some(NOW - 7200), ..ListDetails::default() }
 }
 
 /// The picture of this second. Each list gets its given number of hits per second.
@@ -53,14 +53,14 @@ fn picture(second: u64) -> Snapshot {
             list("config", 3, 0),
             list("spamhaus", 1_204, 9_000 + 1500 * second),
             list("ipsum", 172_627, 40_000 + 250 * second),
-            List { allows: true, kind: "live".into(), hits: None, ..list("office", 2, 0) },
+            ListDetails { allows: true, kind: "live".into(), hits: None, ..list("office", 2, 0) },
         ],
         ..Snapshot::default()
     }
 }
 
-fn after(pictures: impl IntoIterator<Item = Snapshot>) -> State {
-    let mut state = State::default();
+fn after(pictures: impl IntoIterator<Item = Snapshot>) -> TopState {
+    let mut state = TopState::default();
     pictures.into_iter().for_each(|picture| state.take(picture));
     state
 }
@@ -75,16 +75,16 @@ fn is_as_reviewed(name: &str, picture: &str) {
     assert_eq!(picture, fs::read_to_string(path).expect("it is there").trim_end());
 }
 
-fn on_a_screen(state: &State, clock: &Clock, size: (u16, u16)) -> String {
-    draw::as_text(state, clock, Look::on_a_screen(false), size)
+fn on_a_screen(state: &TopState, clock: &Clock, size: (u16, u16)) -> String {
+    draw::as_text(state, clock, Appearance::on_a_screen(false), size)
 }
 
-fn names(state: &State) -> Vec<&str> {
+fn names(state: &TopState) -> Vec<&str> {
     state.lists().iter().map(|list| list.name.as_str()).collect()
 }
 
-fn press(state: &mut State, keys: &str) -> Deed {
-    keys.chars().map(|key| state.press(Key::Letter(key))).last().unwrap_or(Deed::Nothing)
+fn press(state: &mut TopState, keys: &str) -> KeyAction {
+    keys.chars().map(|key| state.press(KeyPress::Letter(key))).last().unwrap_or(KeyAction::Nothing)
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_large_screen_has_all_there_is() {
 
 /// These lines were once cut off at the edge of the screen.
 #[test]
-fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
+fn faults_and_remedies_fit_small_screens() {
     let mut second = picture(11);
     let told = Explanation::new(
         "list \"drop\" is not loaded: /etc/filterd/lists/drop.txt: there is no such file\nthere is no good copy, so none of it is in force",
@@ -131,7 +131,7 @@ fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
 
 /// A reader of a mail cannot scroll to the rest.
 #[test]
-fn paper_has_everything_that_is_wrong_and_every_interface() {
+fn printed_picture_is_complete() {
     let mut second = picture(11);
     let fault = |number: usize| {
         let told = Explanation::new(
@@ -159,7 +159,7 @@ fn paper_has_everything_that_is_wrong_and_every_interface() {
 /// After a flood it once showed 2,558 packets received per second, from five seconds, and 0 dropped, from
 /// one.
 #[test]
-fn what_an_interface_receives_and_drops_is_told_of_the_same_second() {
+fn receive_and_drop_rates_share_a_second() {
     let busy = |second: u64, received: u64, dropped: u64| {
         let mut picture = picture(second);
         picture.interfaces[0].received =
@@ -173,7 +173,7 @@ fn what_an_interface_receives_and_drops_is_told_of_the_same_second() {
         }];
         picture
     };
-    let told = |state: &State| {
+    let told = |state: &TopState| {
         let text = draw::text(state, &Clock::standing(NOW), 80);
         let row = text.lines().find(|line| line.starts_with("eth0")).expect("it has a row").to_owned();
         row.split_whitespace().skip(3).take(2).map(str::to_owned).collect::<Vec<_>>()
@@ -185,7 +185,7 @@ fn what_an_interface_receives_and_drops_is_told_of_the_same_second() {
 }
 
 #[test]
-fn rates_are_those_of_the_daemons_own_time_and_begin_anew_with_it() {
+fn rates_use_daemon_time_and_restart_with_it() {
     let mut state = after([picture(10)]);
     assert_eq!(state.rate_of("drop"), None);
     state.take(picture(14));
@@ -201,55 +201,64 @@ fn rates_are_those_of_the_daemons_own_time_and_begin_anew_with_it() {
 }
 
 #[test]
-fn lists_stand_in_the_order_that_is_chosen_and_those_that_allow_last() {
+fn lists_follow_chosen_order_with_allow_last() {
     let mut state = after([picture(10), picture(11)]);
     assert_eq!(names(&state), ["spamhaus", "ipsum", "config", "office"]);
     press(&mut state, "s");
-    assert_eq!((state.order, names(&state)), (Order::Hits, vec!["ipsum", "spamhaus", "config", "office"]));
+    assert_eq!(
+        (state.order, names(&state)),
+        (SortOrder::Hits, vec!["ipsum", "spamhaus", "config", "office"])
+    );
     press(&mut state, "ss");
-    assert_eq!((state.order, names(&state)), (Order::Name, vec!["config", "ipsum", "spamhaus", "office"]));
+    assert_eq!(
+        (state.order, names(&state)),
+        (SortOrder::Name, vec!["config", "ipsum", "spamhaus", "office"])
+    );
     press(&mut state, "ss");
-    assert_eq!(state.order, Order::Rate);
+    assert_eq!(state.order, SortOrder::Rate);
     press(&mut state, "jjjjjjj");
     assert_eq!(state.selected, 3, "there are no more");
 }
 
 #[test]
-fn nothing_is_done_before_somebody_is_sure() {
+fn actions_need_confirmation() {
     let mut state = after([picture(10)]);
     press(&mut state, "p");
     assert_eq!(state.prompt, Prompt::Typing { verb: "pause", typed: "5m".to_owned() });
-    state.press(Key::Enter);
-    assert_eq!(press(&mut state, "n"), Deed::Nothing);
+    state.press(KeyPress::Enter);
+    assert_eq!(press(&mut state, "n"), KeyAction::Nothing);
     assert_eq!(state.prompt, Prompt::Answer("not done".to_owned()));
     press(&mut state, "p0");
-    state.press(Key::Backspace);
-    state.press(Key::Enter);
+    state.press(KeyPress::Backspace);
+    state.press(KeyPress::Enter);
     assert_eq!(press(&mut state, "y"), deed("pause -- 5m"));
     let paused = Some(Paused { since: NOW, until: NOW + 300, by: "root".to_owned() });
     state.take(Snapshot { paused, ..picture(11) });
     assert_eq!(press(&mut state, "py"), deed("resume"));
     press(&mut state, "b203.0.113.78");
-    state.press(Key::Backspace);
-    assert_eq!(state.press(Key::Enter), Deed::Nothing);
+    state.press(KeyPress::Backspace);
+    assert_eq!(state.press(KeyPress::Enter), KeyAction::Nothing);
     assert_eq!(press(&mut state, "y"), deed("add -- 203.0.113.7"));
     press(&mut state, "uq");
     assert_eq!(state.prompt, Prompt::Typing { verb: "remove", typed: "q".to_owned() }, "q is typed there");
-    state.press(Key::Escape);
+    state.press(KeyPress::Escape);
     press(&mut state, "?");
     assert_eq!(state.prompt, Prompt::Help);
     press(&mut state, "q");
     assert_eq!(state.prompt, Prompt::Keys, "any key goes on");
-    assert_eq!((press(&mut state, "q"), state.press(Key::Interrupt)), (Deed::Leave, Deed::Leave));
+    assert_eq!(
+        (press(&mut state, "q"), state.press(KeyPress::Interrupt)),
+        (KeyAction::Leave, KeyAction::Leave)
+    );
 }
 
 #[test]
-fn what_came_of_a_command_interrupts_nobody_who_types() {
+fn command_result_waits_for_typing_to_end() {
     let mut state = after([picture(10)]);
     press(&mut state, "b203");
     state.answer("paused for 5 min".to_owned());
     assert_eq!(state.prompt, Prompt::Typing { verb: "add", typed: "203".to_owned() });
-    state.press(Key::Escape);
+    state.press(KeyPress::Escape);
     assert_eq!(state.prompt, Prompt::Answer("paused for 5 min".to_owned()));
     press(&mut state, "s");
     assert_eq!(state.prompt, Prompt::Keys);
@@ -257,12 +266,12 @@ fn what_came_of_a_command_interrupts_nobody_who_types() {
 
 /// The remedy was once beyond the edge of the screen.
 #[test]
-fn what_is_asked_and_what_came_of_it_are_read_whole_on_a_small_screen() {
+fn prompts_and_answers_fit_small_screens() {
     let mut state = after([picture(10)]);
     let said = "nothing removed: 203.0.113.7 is still blocked: held by list `config`, 203.0.113.0/25 of list `spamhaus`\n\
                 to unblock it: take it off `block:` in the configuration, then `filterd reload`";
     state.answer(said.to_owned());
-    let words = |state: &State| {
+    let words = |state: &TopState| {
         let told = on_a_screen(state, &Clock::standing(NOW), (80, 24));
         told.split_whitespace().collect::<Vec<_>>().join(" ")
     };
@@ -270,13 +279,13 @@ fn what_is_asked_and_what_came_of_it_are_read_whole_on_a_small_screen() {
     assert!(words(&state).contains("spamhaus 1,204"), "and lists stand above: {}", words(&state));
     let range = "2001:0db8:1111:2222:3333:4444:5555:6666-2001:0db8:1111:2222:3333:4444:5555:7777";
     press(&mut state, &format!("b{range}"));
-    state.press(Key::Enter);
+    state.press(KeyPress::Enter);
     assert!(
         words(&state).ends_with(&format!("filterd add -- {range} sure? (y, or any other key)")),
         "{}",
         words(&state)
     );
-    state.press(Key::Escape);
+    state.press(KeyPress::Escape);
     let many: String = (0..40).map(|number| format!("line {number}\n")).collect();
     state.answer(many);
     assert!(
@@ -286,13 +295,13 @@ fn what_is_asked_and_what_came_of_it_are_read_whole_on_a_small_screen() {
     );
 }
 
-fn deed(words: &str) -> Deed {
-    Deed::Do(words.split(' ').map(str::to_owned).collect())
+fn deed(words: &str) -> KeyAction {
+    KeyAction::Do(words.split(' ').map(str::to_owned).collect())
 }
 
 #[test]
-fn where_nothing_is_dropped_or_nobody_answers_that_stands_first() {
-    let told = |state: &State| {
+fn missing_protection_is_shown_first() {
+    let told = |state: &TopState| {
         let text = on_a_screen(state, &Clock::standing(NOW), (100, 24));
         text.lines().nth(1).unwrap_or_default().to_owned()
     };
@@ -316,7 +325,7 @@ fn a_name_does_nothing_to_the_terminal() {
 }
 
 #[test]
-fn nobody_is_too_small_for_a_picture() {
+fn every_terminal_size_gets_a_picture() {
     let state = after([picture(1), picture(2)]);
     for (width, height) in [(1, 1), (10, 3), (79, 5), (20, 60)] {
         on_a_screen(&state, &Clock::standing(NOW), (width, height));

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
 use super::in_words;
-use crate::command::ask::trouble::Trouble;
+use crate::command::ask::trouble::CommandError;
 use crate::control::wire::Failure;
 use crate::control::wire::watch::{Drop, Reply};
 use crate::text::{Explanation, printable};
@@ -21,11 +21,11 @@ const ID: &str = "7d1f0c9be45f4c0d9f3a52d16c8eb0a4";
 const INFORMATION: &str = "6";
 
 /// The connection to the journal.
-pub struct Journal(UnixDatagram);
+pub struct SystemdJournal(UnixDatagram);
 
-impl Journal {
+impl SystemdJournal {
     /// Connects to the journal at this socket.
-    pub fn at(socket: &Path) -> Result<Self, Trouble> {
+    pub fn at(socket: &Path) -> Result<Self, CommandError> {
         let connected = UnixDatagram::unbound().and_then(|datagrams| {
             datagrams.connect(socket)?;
             Ok(Self(datagrams))
@@ -33,7 +33,7 @@ impl Journal {
         connected.map_err(|error| {
             let message = format!("cannot reach journald at {}: {error}", printable::path(socket));
             let remedy = "pass --journald=SOCKET, or use --json";
-            Trouble::Refused(Failure::Unavailable(Explanation::new(message, remedy)))
+            CommandError::Refused(Failure::Unavailable(Explanation::new(message, remedy)))
         })
     }
 

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::ask::trouble::Trouble;
+use super::ask::trouble::CommandError;
 use super::ask::{left_at_work, reader};
 use super::render::console::Console;
 use super::render::figure::{count, counted};
@@ -22,7 +22,7 @@ use crate::control::wire::watch::{Drop, Event, Reply};
 use crate::control::wire::{self, Failure};
 use crate::exit::Exit;
 use crate::text::{Explanation, quantity};
-use journal::Journal;
+use journal::SystemdJournal;
 use pcap::Pcap;
 
 #[derive(Debug, Args)]
@@ -58,29 +58,29 @@ pub struct Watch {
 }
 
 /// Progress over all daemons that were watched.
-struct Progress {
+struct WatchProgress {
     begun: Instant,
     told: u64,
 }
 
 /// The destination of events and drops.
-enum Goal {
+enum WatchOutput {
     /// The output of the command.
     Console,
     Pcap(Pcap),
-    Journal(Journal),
+    Journal(SystemdJournal),
 }
 
 impl Watch {
-    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         reader::end_with_it();
         let mut goal = self.goal()?;
-        let mut progress = Progress { begun: clock::instant(), told: 0 };
+        let mut progress = WatchProgress { begun: clock::instant(), told: 0 };
         let mut client = Client::connect(socket)?;
         loop {
             client.send(&self.request(&progress))?;
             match follow(&mut client, console, &mut goal, &mut progress) {
-                Err(Trouble::Daemon(ClientError::Closed(_))) => {
+                Err(CommandError::Daemon(ClientError::Closed(_))) => {
                     client = another_one(socket)?;
                     console.note("(another filterd has taken over: events in between are missing)");
                 }
@@ -90,7 +90,7 @@ impl Watch {
     }
 
     /// The request for the rest of the time and of the events.
-    fn request(&self, progress: &Progress) -> wire::Watch {
+    fn request(&self, progress: &WatchProgress) -> wire::Watch {
         let left = |length: &Duration| {
             length.saturating_sub(progress.begun.elapsed()).as_secs_f64().ceil().max(1.0) as u64
         };
@@ -105,11 +105,11 @@ impl Watch {
         }
     }
 
-    fn goal(&self) -> Result<Goal, Trouble> {
+    fn goal(&self) -> Result<WatchOutput, CommandError> {
         Ok(match (&self.pcap, &self.journald) {
-            (Some(path), _) => Goal::Pcap(Pcap::begin(path)?),
-            (None, Some(socket)) => Goal::Journal(Journal::at(socket)?),
-            (None, None) => Goal::Console,
+            (Some(path), _) => WatchOutput::Pcap(Pcap::begin(path)?),
+            (None, Some(socket)) => WatchOutput::Journal(SystemdJournal::at(socket)?),
+            (None, None) => WatchOutput::Console,
         })
     }
 }
@@ -117,27 +117,27 @@ impl Watch {
 fn follow(
     client: &mut Client,
     console: &mut Console,
-    goal: &mut Goal,
-    progress: &mut Progress,
-) -> Result<Exit, Trouble> {
+    goal: &mut WatchOutput,
+    progress: &mut WatchProgress,
+) -> Result<Exit, CommandError> {
     let clock = console.clock();
     loop {
         let line = client.receive::<wire::Watch>()?;
         let (reply, continues) = (line.parameters, line.continues);
         if let Some(why) = reply.no_drops {
-            return Err(Trouble::Refused(Failure::Kernel(why)));
+            return Err(CommandError::Refused(Failure::Kernel(why)));
         }
         progress.told += u64::from(reply.event.is_some() || reply.drop.is_some());
         // The last line only marks the end, unless something was lost before it.
         let says_nothing = !continues && reply.lost == 0 && reply.event.is_none() && reply.drop.is_none();
         match goal {
-            Goal::Console if says_nothing => {}
-            Goal::Console => {
+            WatchOutput::Console if says_nothing => {}
+            WatchOutput::Console => {
                 console.answer(&reply, |reply| render(reply, clock.zone()))?;
                 console.flush()?;
             }
-            Goal::Pcap(pcap) => pcap.write(&reply)?,
-            Goal::Journal(journal) => journal.tell(&reply)?,
+            WatchOutput::Pcap(pcap) => pcap.write(&reply)?,
+            WatchOutput::Journal(journal) => journal.tell(&reply)?,
         }
         if !continues {
             return Ok(Exit::Done);
@@ -150,7 +150,7 @@ const STOPPING: Duration = Duration::from_secs(5);
 
 /// Connects to the daemon that replaces the one that closed the connection. Without a successor, this is an
 /// error.
-fn another_one(socket: &Endpoint) -> Result<Client, Trouble> {
+fn another_one(socket: &Endpoint) -> Result<Client, CommandError> {
     let begun = clock::instant();
     loop {
         // A daemon that is about to end may still accept a connection.
@@ -165,7 +165,7 @@ fn another_one(socket: &Endpoint) -> Result<Client, Trouble> {
             Err(ClientError::NotRunning(path)) => {
                 let remedy = left_at_work::told(&path).unwrap_or_else(|| "start it again".to_owned());
                 let told = Explanation::new("filterd has stopped", remedy);
-                return Err(Trouble::Refused(Failure::Unavailable(told)));
+                return Err(CommandError::Refused(Failure::Unavailable(told)));
             }
             Err(ClientError::Failed(Failure::Unavailable(_))) if begun.elapsed() < STOPPING => {
                 sleep(Duration::from_millis(10));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drop_is_told_in_one_line_with_how_many_it_stands_for() {
+    fn drop_is_one_line_with_its_weight() {
         let drop = Drop {
             at: 1_795_296_480_123,
             weight: 1,

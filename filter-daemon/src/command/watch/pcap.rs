@@ -7,7 +7,7 @@ use std::path::Path;
 
 use filter_common::sampling::SNAP;
 
-use crate::command::ask::trouble::Trouble;
+use crate::command::ask::trouble::CommandError;
 use crate::control::wire::Failure;
 use crate::control::wire::watch::{Drop, Reply};
 use crate::text::{Explanation, printable};
@@ -21,7 +21,7 @@ pub struct Pcap(Box<dyn Write>);
 
 impl Pcap {
     /// Creates a file. An existing file is not overwritten.
-    pub fn begin(path: &Path) -> Result<Self, Trouble> {
+    pub fn begin(path: &Path) -> Result<Self, CommandError> {
         let mut to: Box<dyn Write> = if path == Path::new("-") {
             Box::new(stdout())
         } else {
@@ -29,7 +29,7 @@ impl Pcap {
                 let path = printable::path(path);
                 let remedy = "name a new file in a directory that you may write to";
                 let told = Explanation::new(format!("cannot write {path}: {error}"), remedy);
-                Trouble::Refused(Failure::InvalidRequest(told))
+                CommandError::Refused(Failure::InvalidRequest(told))
             })?)
         };
         to.write_all(&head())?;
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_written_with_its_time_and_its_whole_length() {
+    fn frame_is_written_with_time_and_length() {
         let drop = Drop {
             at: 1_795_296_480_123,
             nanoseconds: 456_789,

@@ -18,7 +18,7 @@ fn refused(keys: &str) -> String {
 }
 
 #[test]
-fn a_list_may_be_chosen_by_country_or_by_network() {
+fn list_is_selected_by_country_or_asn() {
     let one = |path: &str| vec![path.to_owned()];
     assert_eq!(
         chosen("country: [CN, ru, NO], database: /x.mmdb"),
@@ -32,7 +32,7 @@ fn a_list_may_be_chosen_by_country_or_by_network() {
 }
 
 #[test]
-fn its_files_may_be_looked_at_again_and_again() {
+fn database_refresh_interval_is_accepted() {
     let refresh = |keys: &str| {
         let list =
             &config(&format!("lists: [{{name: far, country: [CN], database: /x.mmdb{keys}}}]")).lists[0];
@@ -43,7 +43,7 @@ fn its_files_may_be_looked_at_again_and_again() {
 }
 
 #[test]
-fn what_is_missing_or_too_much_is_told() {
+fn missing_and_extra_keys_are_reported() {
     for (keys, said) in [
         ("country: [CN]", "this list has no `database`"),
         ("database: x", "has a `database`, but neither `country` nor `asn`"),
@@ -64,7 +64,7 @@ fn what_is_missing_or_too_much_is_told() {
 }
 
 #[test]
-fn slips_are_told_with_what_was_probably_meant_and_where() {
+fn mistakes_get_position_and_suggestion() {
     for (keys, said) in [
         ("country: [CN, UK], database: x", "f.yaml:1:35: `UK` is no country's code"),
         ("country: [UK], database: x", "did you mean GB (Britain (UK))?"),

@@ -10,7 +10,7 @@ fn of(keys: &str) -> String {
 }
 
 #[test]
-fn a_list_may_be_fetched_in_place_of_being_read() {
+fn url_replaces_the_path_of_a_list() {
     let list = &config("lists: [{name: feed, url: 'https://a.example/list.txt?key=1'}]").lists[0];
     let feed = list.feed.as_ref().unwrap();
     assert_eq!(list.path.to_str(), Some("https://a.example/list.txt?…"), "what may be a secret is not shown");
@@ -23,7 +23,7 @@ fn a_list_may_be_fetched_in_place_of_being_read() {
 }
 
 #[test]
-fn a_secret_lies_in_a_file_or_is_handed_over_by_systemd() {
+fn secret_is_in_file_or_credential() {
     let auth = |auth: &str| {
         let text = format!("lists: [{{name: feed, url: 'https://a/', auth: {auth}}}]");
         config(&text).lists[0].feed.clone().unwrap().auth.unwrap()
@@ -38,7 +38,7 @@ fn a_secret_lies_in_a_file_or_is_handed_over_by_systemd() {
 }
 
 #[test]
-fn what_cannot_be_fetched_so_is_told() {
+fn invalid_feed_settings_are_reported() {
     let cases = [
         ("path: a, url: 'https://a/'", "this list has both `path` and `url`"),
         ("url: ftp://a/", "`url` cannot be fetched: it begins with neither http:// nor https://"),

@@ -65,7 +65,7 @@ fn mutated() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_mutation_makes_it_panic_and_every_error_has_its_place(text in mutated()) {
+    fn mutations_never_panic_and_errors_have_positions(text in mutated()) {
         if let Err(error) = parse(Path::new("f.yaml"), text.clone().into_bytes()) {
             let told = error.to_string();
             prop_assert!(told.starts_with("f.yaml:"), "{:?} is told as {}", text, told);

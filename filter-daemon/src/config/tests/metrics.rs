@@ -3,7 +3,7 @@
 use super::{config, told};
 
 #[test]
-fn where_it_listens_and_by_which_names_is_said_in_one_section() {
+fn metrics_section_sets_addresses_and_hosts() {
     for (text, listen, hosts) in [
         ("metrics:\nblock: []", "", vec![]),
         ("metrics: {listen: 127.0.0.1:9477}", "127.0.0.1:9477", vec![]),
@@ -29,7 +29,7 @@ fn where_it_listens_and_by_which_names_is_said_in_one_section() {
 }
 
 #[test]
-fn what_is_no_address_and_no_name_is_told() {
+fn invalid_addresses_and_hosts_are_reported() {
     for (keys, expected) in [
         ("true", "`metrics` must be a map of keys, not true or false"),
         ("127.0.0.1:9477", "write {listen: 127.0.0.1:9477}"),
@@ -55,7 +55,7 @@ fn what_is_no_address_and_no_name_is_told() {
 }
 
 #[test]
-fn no_more_than_a_few_addresses_are_listened_at() {
+fn too_many_listen_addresses_are_refused() {
     let addresses = |count: u16| {
         let each: Vec<_> = (1..=count).map(|port| format!("127.0.0.1:{port}")).collect();
         format!("metrics: {{listen: [{}]}}", each.join(", "))
@@ -65,7 +65,7 @@ fn no_more_than_a_few_addresses_are_listened_at() {
 }
 
 #[test]
-fn sources_are_told_where_that_is_said_and_somebody_can_see_them() {
+fn sources_are_shown_only_when_configured() {
     let told = |keys: &str| config(&format!("metrics: {{{keys}}}")).metrics.sources_told();
     assert_eq!(told("listen: 127.0.0.1:9477"), 0);
     assert_eq!(told("listen: 127.0.0.1:9477, sources: 0"), 0);
@@ -77,7 +77,7 @@ fn sources_are_told_where_that_is_said_and_somebody_can_see_them() {
 }
 
 #[test]
-fn whoever_listens_beyond_this_machine_is_told_what_is_seen_there() {
+fn public_listen_address_gets_a_warning() {
     let warnings = |keys: &str| config(&format!("metrics: {{{keys}}}")).metrics.warnings();
     assert_eq!(warnings("listen: [127.0.0.1:9477, 127.9.9.9:80, '[::1]:9477'], sources: 5"), vec![]);
     let open = warnings("listen: [127.0.0.1:9477, 0.0.0.0:9477, '[2001:db8::1]:80']");

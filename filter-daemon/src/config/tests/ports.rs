@@ -38,7 +38,7 @@ fn a_list_says_on_which_ports_it_blocks() {
 }
 
 #[test]
-fn there_are_at_most_four_clauses_however_they_are_written() {
+fn more_than_four_clauses_are_refused() {
     let list = |number: usize, keys: &str| format!("  - {{name: l{number}, path: a{number}, {keys}}}\n");
     let four: String = ["ports: [1]", "ports: [2]", "except_ports: [1]", "ports: [3-5]", "ports: [3, 4, 5]"]
         .iter()

@@ -25,12 +25,12 @@ fn done(changed: u64) -> Result<Counts, Failure> {
 }
 
 /// The lines logged for these events, without time and level.
-fn written(events: impl IntoIterator<Item = Event>) -> Vec<String> {
+fn written(events: impl IntoIterator<Item = AuditEvent>) -> Vec<String> {
     let (mut reader, writer) = std::io::pipe().unwrap();
     let lines = tracing_subscriber::fmt().with_writer(move || writer.try_clone().unwrap());
     let lines = lines.with_ansi(false).with_target(false).without_time().with_level(false).finish();
     tracing::subscriber::with_default(lines, || {
-        let (audit, mut book) = Book::new();
+        let (audit, mut book) = AuditLog::new();
         for event in events {
             book.note(event);
         }
@@ -43,12 +43,12 @@ fn written(events: impl IntoIterator<Item = Event>) -> Vec<String> {
     text.lines().map(logged).collect()
 }
 
-fn did(deed: Deed, came_of_it: Result<Counts, Failure>) -> Event {
-    Event::Did(asker(77), Box::new(deed), came_of_it)
+fn did(deed: Deed, came_of_it: Result<Counts, Failure>) -> AuditEvent {
+    AuditEvent::Did(asker(77), Box::new(deed), came_of_it)
 }
 
 #[test]
-fn a_line_tells_what_was_asked_what_came_of_it_and_who_it_was() {
+fn audit_line_shows_request_result_and_user() {
     let deed = Deed {
         list: Some("ssh".to_owned()),
         ttl: Some(Duration::from_secs(7200)),
@@ -77,16 +77,16 @@ fn a_refusal_tells_why() {
 }
 
 #[test]
-fn what_is_not_on_disk_is_told_as_such() {
+fn unsaved_changes_are_reported() {
     let lines =
         written([did(deed("add", 1), Ok(Counts { changed: 1, is_volatile: true, ..Counts::default() }))]);
     assert!(lines[0].contains("changed=1 entered=0 left=0 durable=false user="), "{lines:?}");
 }
 
 #[test]
-fn the_parts_of_something_large_are_one_line_when_its_process_has_gone() {
-    let came = || Event::Came(asker(77));
-    let went = || Event::Went(asker(77));
+fn parts_of_large_request_are_one_line() {
+    let came = || AuditEvent::Came(asker(77));
+    let went = || AuditEvent::Went(asker(77));
     let part = || did(deed("add", 2048), done(2000));
     let events = [came(), part(), came(), part(), part(), went(), part(), went()];
     let lines = written(events);
@@ -98,7 +98,7 @@ fn the_parts_of_something_large_are_one_line_when_its_process_has_gone() {
 }
 
 #[test]
-fn what_differs_among_the_parts_is_told_of_none_and_other_lists_are_told_apart() {
+fn differing_fields_are_omitted_and_lists_separate() {
     let noted = |note: &str| Deed { note: Some(note.to_owned()), ..deed("add", 1000) };
     let lines = written([did(noted("a"), done(1)), did(noted("b"), done(1))]);
     assert!(lines.len() == 1 && !lines[0].contains("note"), "{lines:?}");
@@ -108,7 +108,7 @@ fn what_differs_among_the_parts_is_told_of_none_and_other_lists_are_told_apart()
 }
 
 #[test]
-fn a_process_that_asks_without_end_gets_some_lines_and_a_sum() {
+fn busy_process_gets_lines_and_a_sum() {
     let lines = written((0..10_000).map(|_| did(deed("add", 1), done(1))));
     assert_eq!(lines.len(), LINES as usize + 1);
     assert!(
@@ -118,7 +118,7 @@ fn a_process_that_asks_without_end_gets_some_lines_and_a_sum() {
 }
 
 #[test]
-fn of_parts_that_were_refused_it_is_told_how_many() {
+fn refused_parts_are_counted() {
     let failed = || did(deed("add", 1000), Err(Failure::Kernel("no memory".into())));
     let lines = written([did(deed("add", 1000), done(7)), failed(), failed()]);
     assert!(
@@ -130,8 +130,8 @@ fn of_parts_that_were_refused_it_is_told_how_many() {
 }
 
 #[tokio::test]
-async fn a_sum_of_a_process_that_stays_is_not_kept_back_for_ever() {
-    let (audit, mut book) = Book::new();
+async fn sum_of_lasting_process_is_written_eventually() {
+    let (audit, mut book) = AuditLog::new();
     audit.send(did(deed("add", 1000), done(1))).unwrap();
     book.write().await;
     assert_eq!(book.sums.len(), 1);

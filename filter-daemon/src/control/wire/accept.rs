@@ -13,12 +13,12 @@ pub struct Accept(Vec<Accepted>);
 /// One accepted name. Names of lists and interfaces contain no colons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    kind: Option<Kind>,
+    kind: Option<AcceptedKind>,
     name: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum AcceptedKind {
     List,
     Interface,
 }
@@ -54,13 +54,13 @@ impl Accept {
     /// Returns whether this list is accepted.
     #[must_use]
     pub fn has_list(&self, name: &str) -> bool {
-        self.0.iter().any(|one| one.may_be(Kind::List) && (one.name == name || one.is_all()))
+        self.0.iter().any(|one| one.may_be(AcceptedKind::List) && (one.name == name || one.is_all()))
     }
 
     /// Returns whether this interface may be missing.
     #[must_use]
     pub fn has_interface(&self, name: &str) -> bool {
-        self.0.iter().any(|one| one.may_be(Kind::Interface) && one.name == name && !one.is_all())
+        self.0.iter().any(|one| one.may_be(AcceptedKind::Interface) && one.name == name && !one.is_all())
     }
 
     /// Returns the first name that does not fit these lists and interfaces of the configuration. `filtered` are the
@@ -70,8 +70,8 @@ impl Accept {
         let has = |names: &[String], name: &str| names.iter().any(|one| one == name);
         self.0.iter().filter(|one| !one.is_all()).find_map(|one| {
             let name = one.name.as_str();
-            let is_list = one.may_be(Kind::List) && lists.contains(&name);
-            let is_interface = one.may_be(Kind::Interface) && has(interfaces, name);
+            let is_list = one.may_be(AcceptedKind::List) && lists.contains(&name);
+            let is_interface = one.may_be(AcceptedKind::Interface) && has(interfaces, name);
             match (is_list, is_interface) {
                 (false, false) => Some(Wrong::Unknown(name)),
                 (true, true) if !has(filtered, name) => Some(Wrong::Either(name)),
@@ -82,7 +82,7 @@ impl Accept {
 }
 
 impl Accepted {
-    fn may_be(&self, kind: Kind) -> bool {
+    fn may_be(&self, kind: AcceptedKind) -> bool {
         self.kind.is_none_or(|own| own == kind)
     }
 
@@ -96,13 +96,13 @@ impl FromStr for Accepted {
 
     fn from_str(word: &str) -> Result<Self, String> {
         let (kind, name) = match (word.strip_prefix(LIST), word.strip_prefix(INTERFACE)) {
-            (Some(name), _) => (Some(Kind::List), name),
-            (_, Some(name)) => (Some(Kind::Interface), name),
+            (Some(name), _) => (Some(AcceptedKind::List), name),
+            (_, Some(name)) => (Some(AcceptedKind::Interface), name),
             (None, None) => (None, word),
         };
         let may_be = match kind {
-            Some(Kind::List) => words::list_name(name).map(|_| true)?,
-            Some(Kind::Interface) => check_interface_name(name).is_ok(),
+            Some(AcceptedKind::List) => words::list_name(name).map(|_| true)?,
+            Some(AcceptedKind::Interface) => check_interface_name(name).is_ok(),
             None => check_interface_name(name).is_ok() || words::list_name(name).is_ok(),
         };
         if !may_be {
@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn all_stands_for_every_list_and_for_no_interface() {
+    fn all_accepts_every_list_and_no_interface() {
         let all = accept(&["all"]);
         assert!(all.has_list("drop") && !all.has_interface("usb0") && !all.has_interface("all"));
         assert!(accept(&[&word_for("all")]).has_interface("all"));
     }
 
     #[test]
-    fn a_name_is_a_list_or_an_interface_that_is_not_filtered_and_where_it_is_both_one_has_to_say() {
+    fn ambiguous_accept_needs_a_kind() {
         let wrong = |words: &[&str], filtered: &[&str]| {
             let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
             let accept = accept(words);

@@ -49,14 +49,14 @@ pub struct Request {
     /// Show entries that allow instead of entries that block.
     pub allow: bool,
     /// Only entries after this place; `None` starts at the first.
-    pub after: Option<Place>,
+    pub after: Option<PagePosition>,
     /// Number of targets in a page.
     pub most: usize,
 }
 
 /// The end of a page, in the order of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct PagePosition {
     /// End of the last entry, in seconds of the daemon's own time, if entries are in order of time.
     pub end: Option<u64>,
     /// Target of the last entry.
@@ -80,7 +80,7 @@ pub struct Reply {
     pub entries: Vec<Entry>,
     /// The end of this page, for the daemon only.
     #[serde(skip)]
-    pub next: Option<Place>,
+    pub next: Option<PagePosition>,
 }
 
 impl Method for List {

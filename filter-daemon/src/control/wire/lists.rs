@@ -31,13 +31,13 @@ pub struct Reply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<Hits>,
     /// All lists, in the order of the configuration, then live lists, the oldest first.
-    pub lists: Vec<List>,
+    pub lists: Vec<ListDetails>,
 }
 
 /// A list with its state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct List {
+pub struct ListDetails {
     /// Name of the list.
     pub name: String,
     /// `config`, `file`, `url` (a downloaded file), `live` (filled by commands), or `host` (what this host depends on).

@@ -25,13 +25,13 @@ macro_rules! methods {
         pub enum Call {
             $(
                 #[doc = concat!("What [`", stringify!($method), "`] asks for.")]
-                $method(Asked<$method>),
+                $method(PendingRequest<$method>),
             )*
         }
 
         $(
             impl method::Listed for $method {
-                fn call(asked: Asked<Self>) -> Call {
+                fn call(asked: PendingRequest<Self>) -> Call {
                     Call::$method(asked)
                 }
             }
@@ -77,30 +77,30 @@ pub struct Envelope<'a, M> {
 
 /// A request that was read from the wire.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct RequestLine {
     /// The method and parameters of the request.
     pub message: Message,
     /// The SSH connection that the client claims to have come by.
     pub came_by: Option<String>,
 }
 
-impl<'de> Deserialize<'de> for Line {
+impl<'de> Deserialize<'de> for RequestLine {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Object)
+        deserializer.deserialize_map(RequestVisitor)
     }
 }
 
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Line::deserialize(deserializer).map(|line| line.message)
+        RequestLine::deserialize(deserializer).map(|line| line.message)
     }
 }
 
 /// A JSON object that should be a message.
-struct Object;
+struct RequestVisitor;
 
-impl<'de> Visitor<'de> for Object {
-    type Value = Line;
+impl<'de> Visitor<'de> for RequestVisitor {
+    type Value = RequestLine;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object with a method and its parameters")
@@ -108,7 +108,7 @@ impl<'de> Visitor<'de> for Object {
 
     /// The name nearly always comes first, and the parameters are then read straight into their type. Varlink allows a
     /// message to omit parameters if all are optional, and to have fields of its own, which are ignored.
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Line, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<RequestLine, A::Error> {
         let mut came_by = None;
         let (mut method, mut early, mut message) = (None::<String>, None::<Value>, None);
         while let Some(field) = fields.next_key::<String>()? {
@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for Object {
         let late = |parameters| Message::of(&method, parameters).map_err(A::Error::custom);
         let message =
             message.map_or_else(|| late(early.unwrap_or_else(|| Value::Object(Default::default()))), Ok)?;
-        Ok(Line { message, came_by })
+        Ok(RequestLine { message, came_by })
     }
 }
 

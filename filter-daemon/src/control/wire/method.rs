@@ -69,7 +69,7 @@ pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static 
 /// A method in the list of all methods.
 pub trait Listed: Sized {
     /// Turns the request into a variant of all calls.
-    fn call(asked: Asked<Self>) -> Call
+    fn call(asked: PendingRequest<Self>) -> Call
     where
         Self: Method;
 }
@@ -82,7 +82,7 @@ pub trait Answers {
 
 /// A request on its way to the owner of state, and the way back for its answer.
 #[derive(Debug)]
-pub struct Asked<M: Method> {
+pub struct PendingRequest<M: Method> {
     /// The method and parameters of the request.
     pub request: M::Request,
     /// If this is dropped without an answer, the client learns that the daemon is stopping.

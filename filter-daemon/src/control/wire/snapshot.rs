@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lists::{List, MOST_LISTS};
+use super::lists::{ListDetails, MOST_LISTS};
 use super::stats::{Counted, OnInterface};
 use super::status::{Flows, Interface, OnTrial, Paused, Table, is_protected};
 use super::{Failure, Fault, Hits, Method};
@@ -97,7 +97,7 @@ pub struct Reply {
     pub top_sources: Option<TopSources>,
     /// All lists, in the order of the configuration, then live lists, the oldest first. Each line of a long answer has
     /// some.
-    pub lists: Vec<List>,
+    pub lists: Vec<ListDetails>,
 }
 
 /// Sources that send the most dropped packets. All figures are estimates from samples.

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_array_of_strings_is_refused() {
+    fn other_values_are_no_string_array() {
         for (text, fault) in
             [("7", "an array of strings"), ("[\"a\",7]", "expected a string"), ("[[]]", "a string")]
         {

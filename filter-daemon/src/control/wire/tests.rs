@@ -42,7 +42,7 @@ fn ranges_become_prefixes_and_the_rest_is_kept() {
 }
 
 #[test]
-fn every_bad_target_is_told() {
+fn every_bad_target_is_reported() {
     let message = refusal(add(&["203.0.113.7", "10.0.0.1/8", "example.org"]));
     assert!(message.contains("`10.0.0.1/8` has host bits set: did you mean 10.0.0.0/8"), "{message}");
     assert!(message.contains("`example.org` is a host name"), "{message}");
@@ -50,7 +50,7 @@ fn every_bad_target_is_told() {
 }
 
 #[test]
-fn of_a_thousand_bad_targets_ten_are_told() {
+fn ten_of_a_thousand_bad_targets_are_reported() {
     let words = vec!["rubbish!"; 1000];
     let message = refusal(add(&words));
     assert_eq!(message.lines().count(), 11);
@@ -58,7 +58,7 @@ fn of_a_thousand_bad_targets_ten_are_told() {
 }
 
 #[test]
-fn the_number_of_targets_has_a_limit_before_and_after_ranges_become_prefixes() {
+fn number_of_targets_is_limited() {
     let words = vec!["203.0.113.7"; MOST_TARGETS + 1];
     assert!(refusal(add(&words)).contains("send at most 8192"));
     let worst = vec!["0.0.0.1-255.255.255.254"; MOST_TARGETS];
@@ -94,7 +94,7 @@ fn a_ttl_is_neither_nothing_nor_for_ever() {
 }
 
 #[test]
-fn who_asks_what_expires_too_late_is_told_of_that_and_not_of_a_ttl() {
+fn excessive_expiring_is_not_called_ttl() {
     for seconds in [0, u64::MAX] {
         let told = refusal(List { expiring: Some(seconds), ..List::default() });
         assert!(told.starts_with(&format!("expiring within {seconds} seconds: ")), "{told}");
@@ -361,7 +361,8 @@ fn replies_are_those_of_the_version_that_landed() {
         false,
         r#"{"parameters":{"version":1,"enforce":false,"packets_since":3,"reasons":[{"reason":"listed","verdict":"drop","packets":3,"bytes":9,"meaning":"why"}],"interfaces":[{"interface":"eth0","reason":"listed","verdict":"drop","packets":3,"bytes":9}],"counted_since":4,"lists":[{"list":"drop","since":5,"dropped":1,"would_drop":2,"paused":3,"replies":4}],"gone":{"dropped":1,"would_drop":2,"paused":3,"replies":4}}}"#,
     );
-    let listed = lists::List { name: "drop".into(), kind: "file".into(), entries: 8, ..Default::default() };
+    let listed =
+        lists::ListDetails { name: "drop".into(), kind: "file".into(), entries: 8, ..Default::default() };
     is_written_and_read::<Lists>(
         lists::Reply { version: VERSION, lists: vec![listed], ..Default::default() },
         false,
@@ -393,7 +394,7 @@ fn replies_are_those_of_the_version_that_landed() {
 
 /// New fields stand beside the old ones, so that the early version (aabf86b) can still read every reply.
 #[test]
-fn refusals_and_held_targets_have_more_fields_than_the_version_that_landed() {
+fn older_client_can_read_new_fields() {
     let landed = r#"{"error":"io.filterd.Refused","parameters":{"message":"no"}}"#;
     let refused = Failure::Refused("no".into());
     assert_eq!(serde_json::to_string(&refused).unwrap(), landed);

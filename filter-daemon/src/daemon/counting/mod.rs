@@ -11,33 +11,33 @@ use tracing::error;
 
 use super::capacity::Capacity;
 use super::commit::Protection;
-use super::pages::Parts;
+use super::pages::OwnerParts;
 use crate::blocklist::{Change, Timestamp};
 use crate::clock;
 use crate::text::Explain;
-pub use recent::Counts;
-use recent::Recent;
+pub use recent::OutcomeCounts;
+use recent::RecentCounts;
 
 /// The part of the owner's state that concerns counting per list.
 #[derive(Default)]
 pub struct Counting {
     /// The counters, while packets are counted per list.
-    on: Option<On>,
+    on: Option<ActiveCounting>,
     /// The counters when counting per list ended last; empty if it never ran.
-    off: Vec<Counts>,
-    clearing: Option<Clearing>,
+    off: Vec<OutcomeCounts>,
+    clearing: Option<LabelClearing>,
 }
 
 /// State that exists while packets are counted per list.
-struct On {
+struct ActiveCounting {
     since: Timestamp,
-    recent: Recent,
+    recent: RecentCounts,
     /// Counts of removed lists whose numbers other lists have taken.
-    gone: Counts,
+    gone: OutcomeCounts,
 }
 
 /// Numbers that will be given to other lists.
-struct Clearing {
+struct LabelClearing {
     labels: Vec<Label>,
     /// No entry has had these numbers since this commit.
     after: u64,
@@ -46,14 +46,14 @@ struct Clearing {
 impl Counting {
     /// Whether a page of work is due. Never during a reload, which sets the names and places of lists.
     pub fn is_due(&self, protection: &Protection, capacity: &Capacity, is_reloading: bool) -> bool {
-        let is_ready = |clearing: &Clearing| !capacity.is_waiting_for(clearing.after);
+        let is_ready = |clearing: &LabelClearing| !capacity.is_waiting_for(clearing.after);
         let may_clear = self.clearing.as_ref().is_some_and(is_ready);
         !is_reloading && (protection.blocklist().is_order_due() || may_clear)
     }
 
-    pub fn turn(&mut self, parts: &mut Parts<'_>) {
+    pub fn turn(&mut self, parts: &mut OwnerParts<'_>) {
         if let Some(clearing) = &self.clearing
-            && parts.capacity.has_been_seen(clearing.after)
+            && parts.capacity.check_grace(clearing.after)
         {
             self.clear(parts.protection);
         }
@@ -67,14 +67,14 @@ impl Counting {
         if self.clearing.is_none() && !protection.blocklist().is_relabelling() {
             let labels = protection.blocklist().numbers_to_clear();
             let after = protection.latest().commit;
-            self.clearing = (!labels.is_empty()).then_some(Clearing { labels, after });
+            self.clearing = (!labels.is_empty()).then_some(LabelClearing { labels, after });
         }
     }
 
     /// Resets the counters of unused numbers. Skips all of them while lists are due to be reordered, and each
     /// one whose list has returned or is still counted under.
     fn clear(&mut self, protection: &mut Protection) {
-        let Some(Clearing { labels, .. }) = self.clearing.take() else { return };
+        let Some(LabelClearing { labels, .. }) = self.clearing.take() else { return };
         if protection.blocklist().is_order_due() {
             return;
         }
@@ -118,8 +118,9 @@ impl Counting {
             Some(on) if is_counted => on.recent.note(counters, clock::instant()),
             None if is_counted => {
                 // Counts made since counting was enabled, a moment ago, are included.
-                let recent = Recent::begin(std::mem::take(&mut self.off), clock::instant());
-                self.on = Some(On { since: clock::now(), recent, gone: Counts::default() });
+                let recent = RecentCounts::begin(std::mem::take(&mut self.off), clock::instant());
+                self.on =
+                    Some(ActiveCounting { since: clock::now(), recent, gone: OutcomeCounts::default() });
             }
             Some(_) | None => (self.on, self.off) = (None, counters),
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use filter_common::labels::{Counted, Label};
 
 /// How many packets were counted in each way.
-pub type Counts = [u64; Counted::ALL.len()];
+pub type OutcomeCounts = [u64; Counted::ALL.len()];
 
 /// The time between two readings. A rate covers between one and two of these intervals.
 const APART: Duration = Duration::from_secs(5);
@@ -15,24 +15,24 @@ const SHORTEST: Duration = Duration::from_millis(500);
 
 /// The counters when counting began, and the two latest readings, by label.
 #[derive(Debug)]
-pub struct Recent {
-    begun: Vec<Counts>,
-    looks: [(Instant, Vec<Counts>); 2],
+pub struct RecentCounts {
+    begun: Vec<OutcomeCounts>,
+    looks: [(Instant, Vec<OutcomeCounts>); 2],
 }
 
-impl Recent {
+impl RecentCounts {
     /// Begins counting with these counters as zero.
-    pub fn begin(counters: Vec<Counts>, now: Instant) -> Self {
+    pub fn begin(counters: Vec<OutcomeCounts>, now: Instant) -> Self {
         Self { begun: counters.clone(), looks: [(now, counters.clone()), (now, counters)] }
     }
 
     /// The counts since counting began.
-    pub fn since_begun(&self, counters: &[Counts]) -> Vec<Counts> {
+    pub fn since_begun(&self, counters: &[OutcomeCounts]) -> Vec<OutcomeCounts> {
         counters.iter().enumerate().map(|(label, counts)| less(*counts, at(&self.begun, label))).collect()
     }
 
     /// The increase of each label since the older reading, and the seconds since then.
-    pub fn of_late(&self, counters: &[Counts], now: Instant) -> Option<(Vec<Counts>, f64)> {
+    pub fn of_late(&self, counters: &[OutcomeCounts], now: Instant) -> Option<(Vec<OutcomeCounts>, f64)> {
         let [(then, before), _] = &self.looks;
         let past = now.duration_since(*then);
         let more = counters.iter().enumerate().map(|(label, counts)| less(*counts, at(before, label)));
@@ -44,7 +44,7 @@ impl Recent {
     }
 
     /// Records a reading of the counters.
-    pub fn note(&mut self, counters: Vec<Counts>, now: Instant) {
+    pub fn note(&mut self, counters: Vec<OutcomeCounts>, now: Instant) {
         self.looks.rotate_left(1);
         self.looks[1] = (now, counters);
     }
@@ -54,21 +54,21 @@ impl Recent {
         let [(_, one), (_, other)] = &mut self.looks;
         for counters in [&mut self.begun, one, other] {
             if let Some(counts) = counters.get_mut(usize::from(label)) {
-                *counts = Counts::default();
+                *counts = OutcomeCounts::default();
             }
         }
     }
 }
 
-fn at(counters: &[Counts], label: usize) -> Counts {
+fn at(counters: &[OutcomeCounts], label: usize) -> OutcomeCounts {
     counters.get(label).copied().unwrap_or_default()
 }
 
-fn less(counts: Counts, before: Counts) -> Counts {
+fn less(counts: OutcomeCounts, before: OutcomeCounts) -> OutcomeCounts {
     std::array::from_fn(|way| counts[way].saturating_sub(before[way]))
 }
 
-pub fn sum(one: Counts, other: Counts) -> Counts {
+pub fn sum(one: OutcomeCounts, other: OutcomeCounts) -> OutcomeCounts {
     std::array::from_fn(|way| one[way] + other[way])
 }
 
@@ -77,11 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_over_the_last_seconds_however_long_it_counts_already() {
+    fn rate_covers_only_the_last_seconds() {
         let begun = Instant::now();
         let after = |seconds| begun + Duration::from_secs(seconds);
-        let counters = |dropped| vec![Counts::default(), [dropped, 0, 0, 0]];
-        let mut recent = Recent::begin(counters(1000), begun);
+        let counters = |dropped| vec![OutcomeCounts::default(), [dropped, 0, 0, 0]];
+        let mut recent = RecentCounts::begin(counters(1000), begun);
         assert!(recent.of_late(&counters(1000), begun).is_none());
         assert_eq!(recent.of_late(&counters(1030), after(3)), Some((counters(30), 3.0)));
         assert_eq!(recent.until_due(after(3)), Duration::from_secs(2));
@@ -91,9 +91,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_back_counts_from_nothing() {
+    fn reset_counter_starts_from_zero() {
         let begun = Instant::now();
-        let mut recent = Recent::begin(vec![[0; 4], [7; 4]], begun);
+        let mut recent = RecentCounts::begin(vec![[0; 4], [7; 4]], begun);
         recent.note(vec![[0; 4], [9; 4]], begun + APART);
         recent.begin_anew(1);
         assert_eq!(recent.since_begun(&[[0; 4], [3; 4]]), [[0; 4], [3; 4]]);

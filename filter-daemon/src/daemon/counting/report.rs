@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use filter_common::labels::{Label, OTHER};
 
-use super::{Counting, Counts, On, recent};
-use crate::blocklist::{Blocklist, ListId, Number, Polarity, Reading};
+use super::{ActiveCounting, Counting, OutcomeCounts, recent};
+use crate::blocklist::{Blocklist, LabelName, ListId, Polarity, SourceReading};
 use crate::clock;
 use crate::control::wire::{self, Hits, lists};
 use crate::daemon::commit::Protection;
@@ -13,11 +13,11 @@ use crate::daemon::reload::written;
 use crate::text::Explanation;
 
 /// The counts, by label.
-struct Told {
+struct ReportedCounts {
     since: u64,
-    counted: Vec<Counts>,
-    of_late: Option<(Vec<Counts>, f64)>,
-    gone: Counts,
+    counted: Vec<OutcomeCounts>,
+    of_late: Option<(Vec<OutcomeCounts>, f64)>,
+    gone: OutcomeCounts,
 }
 
 impl Counting {
@@ -41,9 +41,9 @@ impl Counting {
     }
 }
 
-impl On {
-    fn told(&self, counters: &[Counts]) -> Told {
-        Told {
+impl ActiveCounting {
+    fn told(&self, counters: &[OutcomeCounts]) -> ReportedCounts {
+        ReportedCounts {
             since: clock::on_the_wall(self.since),
             counted: self.recent.since_begun(counters),
             of_late: self.recent.of_late(counters, clock::instant()),
@@ -52,8 +52,8 @@ impl On {
     }
 }
 
-impl Told {
-    fn of(&self, label: Label) -> Counts {
+impl ReportedCounts {
+    fn of(&self, label: Label) -> OutcomeCounts {
         self.counted.get(usize::from(label)).copied().unwrap_or_default()
     }
 
@@ -65,7 +65,7 @@ impl Told {
 
     /// Counts of removed lists: those whose numbers other lists have taken, and those whose numbers are still
     /// unused.
-    fn of_gone(&self, blocklist: &Blocklist) -> Counts {
+    fn of_gone(&self, blocklist: &Blocklist) -> OutcomeCounts {
         let lists = blocklist.lists();
         let told = lists.iter().map(|(_, list)| list).filter(|list| !lists.is_replaced(list));
         let blocks = told.filter(|list| list.polarity == Polarity::Block);
@@ -77,14 +77,14 @@ impl Told {
     }
 }
 
-fn row(blocklist: &Blocklist, id: ListId, told: Option<&Told>) -> lists::List {
+fn row(blocklist: &Blocklist, id: ListId, told: Option<&ReportedCounts>) -> lists::ListDetails {
     let list = blocklist.lists().get(id);
     let reading = list.reading.as_ref();
     let blocks = list.polarity == Polarity::Block;
     let number = blocklist.number_of(list.called()).filter(|_| blocks);
     let counted = told.zip(number);
     let read = reading.and_then(|reading| reading.accepted.as_ref());
-    lists::List {
+    lists::ListDetails {
         name: list.called().to_string(),
         kind: list.origin.name().to_owned(),
         allows: !blocks,
@@ -110,17 +110,17 @@ fn row(blocklist: &Blocklist, id: ListId, told: Option<&Told>) -> lists::List {
     }
 }
 
-fn counted_since(told: &Told, number: &Number) -> u64 {
+fn counted_since(told: &ReportedCounts, number: &LabelName) -> u64 {
     told.since.max(clock::on_the_wall(number.since))
 }
 
-fn trouble(reading: &Reading) -> Option<lists::Trouble> {
+fn trouble(reading: &SourceReading) -> Option<lists::Trouble> {
     let trouble = reading.trouble.as_ref()?;
     let told = Explanation::new(trouble.message.clone(), trouble.remedy.clone());
     Some(lists::Trouble { since: clock::on_the_wall(trouble.since), told })
 }
 
-fn hits([dropped, would_drop, paused, replies]: Counts) -> Hits {
+fn hits([dropped, would_drop, paused, replies]: OutcomeCounts) -> Hits {
     Hits { dropped, would_drop, paused, replies }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use filter_common::ports::{Clause, Port, Wants};
 use filter_common::target::Target;
 
-use super::gather::{Covering, Is, Peer};
-use super::{Diff, Drops};
+use super::gather::{CoveringTarget, Peer, PeerRelation};
+use super::{Comparison, DropStrictness};
 use crate::blocklist::{Blocklist, NamedClaim, Polarity, Strictness, Timestamp};
 use crate::clock;
 use crate::control::wire::diff::{Cut, MOST_CUT};
@@ -14,7 +14,7 @@ use crate::control::wire::diff::{Cut, MOST_CUT};
 /// Peers that are looked at in one turn.
 const PEERS_A_TURN: usize = 256;
 
-impl Diff {
+impl Comparison {
     /// Looks at the peers from this one on. Tells how far it has come.
     pub(super) fn look_at_peers(&mut self, from: usize, blocklist: &Blocklist) -> usize {
         let to = self.peers.len().min(from + PEERS_A_TURN);
@@ -49,13 +49,14 @@ impl Diff {
         };
         let by = blocks.iter().filter(|claim| lasts(claim.until, moment));
         let by: Vec<_> = by.map(|claim| blocklist.clause_of(claim.id)).collect();
-        let is_cut_anyway = |is: &Is| drops(without, is) && by.iter().any(|clause| wants(*clause, is));
-        let cut = |is: &&Is| drops(self.drops.then, is) && !is_cut_anyway(is);
+        let is_cut_anyway =
+            |is: &PeerRelation| drops(without, is) && by.iter().any(|clause| wants(*clause, is));
+        let cut = |is: &&PeerRelation| drops(self.drops.then, is) && !is_cut_anyway(is);
         let mut is: Vec<_> = peer.is.iter().filter(cut).collect();
         let all = self.blocked_at(moment, peer, blocks, blocklist);
-        let first = |is: &Is| all.iter().find(|one| wants(one.clause, is));
+        let first = |is: &PeerRelation| all.iter().find(|one| wants(one.clause, is));
         is.retain(|is| first(is).is_some());
-        let Blocking { list, target, .. } = first(is.first()?)?;
+        let BlockingEntry { list, target, .. } = first(is.first()?)?;
         Some(Cut {
             address: peer.address.to_string(),
             is: is.into_iter().map(|is| is.role.clone()).collect(),
@@ -79,11 +80,11 @@ impl Diff {
         peer: &Peer,
         now: Vec<NamedClaim>,
         blocklist: &Blocklist,
-    ) -> Vec<Blocking> {
+    ) -> Vec<BlockingEntry> {
         let come = peer.covered.iter().filter_map(|one| {
             let until = one.until(blocklist)?;
-            let Covering { list, target, clause, .. } = one.clone();
-            lasts(until, moment).then_some(Blocking { list, target, clause })
+            let CoveringTarget { list, target, clause, .. } = one.clone();
+            lasts(until, moment).then_some(BlockingEntry { list, target, clause })
         });
         let reached = self.reached(peer.address.into(), moment, blocklist);
         let stay = now.into_iter().filter(|claim| self.stays(claim)).chain(reached).filter_map(|claim| {
@@ -93,7 +94,7 @@ impl Diff {
                 Some(turned) => (turned.clause, turned.lasting.until(target, blocklist)?),
                 None => (blocklist.clause_of(id), until),
             };
-            lasts(until, moment).then_some(Blocking { list, target, clause })
+            lasts(until, moment).then_some(BlockingEntry { list, target, clause })
         });
         come.chain(stay).collect()
     }
@@ -116,7 +117,7 @@ impl Diff {
     }
 }
 
-impl Drops {
+impl DropStrictness {
     /// How much is dropped at that moment if nothing is reloaded.
     fn without(&self, moment: Timestamp) -> Strictness {
         if moment > self.from { self.later } else { self.now }
@@ -124,7 +125,7 @@ impl Drops {
 }
 
 /// What blocks somebody.
-struct Blocking {
+struct BlockingEntry {
     list: Arc<str>,
     target: Target,
     clause: Option<Clause>,
@@ -137,7 +138,7 @@ fn lasts(until: Option<Timestamp>, moment: Timestamp) -> bool {
 
 /// Does a list with this clause drop what one who is that to us sends? A name server answers to any port that the kernel gives to
 /// whoever asks for none.
-fn wants(clause: Option<Clause>, is: &Is) -> bool {
+fn wants(clause: Option<Clause>, is: &PeerRelation) -> bool {
     const FIRST_GIVEN: u16 = 1024;
     let Some(clause) = clause else { return true };
     match is.role.role.as_str() {
@@ -148,7 +149,7 @@ fn wants(clause: Option<Clause>, is: &Is) -> bool {
 }
 
 /// Is one who is that to us dropped when he is listed? What this host has begun goes on with `match: new`.
-fn drops(strictness: Strictness, is: &Is) -> bool {
+fn drops(strictness: Strictness, is: &PeerRelation) -> bool {
     match strictness {
         Strictness::Nothing => false,
         Strictness::New => !["server", "name_server"].contains(&is.role.role.as_str()),

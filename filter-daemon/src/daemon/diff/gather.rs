@@ -8,21 +8,21 @@ use std::sync::Arc;
 use filter_common::ports::Clause;
 use filter_common::target::Target;
 
-use super::guarded::{self, GuardedAddresses, Named};
-use super::lasting::Lasting;
+use super::guarded::{self, GuardedAddresses, NamedGuarded};
+use super::lasting::EntryLifetime;
 use super::peers::Peers;
 use crate::blocklist::{Blocklist, Polarity, Targets, Timestamp};
 use crate::config::name::CONFIG_LIST;
 use crate::control::wire::diff::Role;
-use crate::daemon::covering::Cover;
+use crate::daemon::covering::TargetLookup;
 use crate::daemon::reload::Loaded;
 
 /// What was read for it.
 #[derive(Debug)]
-pub struct Read {
+pub struct ComparisonInput {
     pub(super) loaded: Loaded,
     pub(super) peers: Vec<Peer>,
-    pub(super) guarded: Vec<Named>,
+    pub(super) guarded: Vec<NamedGuarded>,
     pub(super) unseen: Vec<String>,
 }
 
@@ -30,16 +30,16 @@ pub struct Read {
 #[derive(Debug)]
 pub struct Peer {
     pub(super) address: IpAddr,
-    pub(super) is: Vec<Is>,
+    pub(super) is: Vec<PeerRelation>,
     /// What was read to be blocked and covers it, in the order of the configuration.
-    pub(super) covered: Vec<Covering>,
+    pub(super) covered: Vec<CoveringTarget>,
     /// What was read to be allowed and covers it.
-    pub(super) allowed: Vec<Covering>,
+    pub(super) allowed: Vec<CoveringTarget>,
 }
 
 /// What somebody is to this host.
 #[derive(Debug)]
-pub struct Is {
+pub struct PeerRelation {
     /// As it is told.
     pub(super) role: Role,
     /// The ports of ours to which he sends, where there are connections.
@@ -48,18 +48,18 @@ pub struct Is {
 
 /// What covers somebody.
 #[derive(Clone, Debug)]
-pub struct Covering {
+pub struct CoveringTarget {
     pub(super) list: Arc<str>,
     pub(super) target: Target,
     /// On which ports, if not on all.
     pub(super) clause: Option<Clause>,
     /// How long each of what the list names of it.
-    pub(super) lasting: Lasting,
+    pub(super) lasting: EntryLifetime,
     /// These: where the list widens what it names, it may stand for several.
     pub(super) named: Vec<Target>,
 }
 
-impl Covering {
+impl CoveringTarget {
     /// Until when it is on the list: as long as the last that it stands for. The same as of one target otherwise.
     pub(super) fn until(&self, blocklist: &Blocklist) -> Option<Option<Timestamp>> {
         if self.named.len() > MOST_NAMED {
@@ -74,21 +74,21 @@ impl Covering {
 const MOST_NAMED: usize = 64;
 
 /// Looks for peers, and which of what was read covers them: whatever takes its time, away from the owner.
-pub fn gather(loaded: Loaded, guarded: GuardedAddresses) -> Read {
+pub fn gather(loaded: Loaded, guarded: GuardedAddresses) -> ComparisonInput {
     gather_with(loaded, Peers::look(), guarded)
 }
 
 /// The same for these peers.
-pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> Read {
+pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> ComparisonInput {
     let Peers { known, mut ours, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
-        let inline = Listed::of(&config, None, Lasting::FOR_GOOD, inline, Cow::Borrowed(inline));
+        let inline = ListedTargets::of(&config, None, EntryLifetime::FOR_GOOD, inline, Cow::Borrowed(inline));
         let lists = loaded.lists.iter().filter(move |list| list.meaning.polarity == polarity);
         let lists = lists.filter_map(|list| {
             let named = list.found.targets()?;
             let targets = list.meaning.reach.all_of(named);
-            Some(Listed::of(&list.name, list.meaning.ports, Lasting::on(list), named, targets))
+            Some(ListedTargets::of(&list.name, list.meaning.ports, EntryLifetime::on(list), named, targets))
         });
         std::iter::once(inline).chain(lists).collect::<Vec<_>>()
     };
@@ -98,7 +98,7 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> R
         address,
         is: roles
             .into_iter()
-            .map(|(role, count)| Is {
+            .map(|(role, count)| PeerRelation {
                 role: role.told(count),
                 ours: ours.remove(&(address, role)).unwrap_or_default().into_iter().collect(),
             })
@@ -112,24 +112,24 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> R
     });
     drop((blocks, allows));
     drop((blocked, allowed));
-    Read { loaded, peers, guarded, unseen }
+    ComparisonInput { loaded, peers, guarded, unseen }
 }
 
 /// A list with its targets as they lie.
-struct Listed<'a> {
+struct ListedTargets<'a> {
     name: &'a Arc<str>,
     clause: Option<Clause>,
-    lasting: Lasting,
+    lasting: EntryLifetime,
     named: &'a Targets,
     /// As they are blocked.
     targets: Cow<'a, Targets>,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> ListedTargets<'a> {
     const fn of(
         name: &'a Arc<str>,
         clause: Option<Clause>,
-        lasting: Lasting,
+        lasting: EntryLifetime,
         named: &'a Targets,
         targets: Cow<'a, Targets>,
     ) -> Self {
@@ -138,28 +138,33 @@ impl<'a> Listed<'a> {
 }
 
 /// The same, to be asked.
-type Asked<'a> = (&'a Listed<'a>, Cover<'a>);
+type LookupOfList<'a> = (&'a ListedTargets<'a>, TargetLookup<'a>);
 
-fn asked<'a>(lists: &'a [Listed<'a>]) -> Vec<Asked<'a>> {
-    lists.iter().map(|list| (list, Cover::of(&list.targets))).collect()
+fn asked<'a>(lists: &'a [ListedTargets<'a>]) -> Vec<LookupOfList<'a>> {
+    lists.iter().map(|list| (list, TargetLookup::of(&list.targets))).collect()
 }
 
 /// Everything of these that covers an address: what is covered by one may be so for longer by another.
-fn covering(lists: &[Asked<'_>], address: IpAddr) -> Vec<Covering> {
-    let of = |(list, cover): &Asked<'_>| {
-        let Listed { name, clause, lasting, named, .. } = **list;
+fn covering(lists: &[LookupOfList<'_>], address: IpAddr) -> Vec<CoveringTarget> {
+    let of = |(list, cover): &LookupOfList<'_>| {
+        let ListedTargets { name, clause, lasting, named, .. } = **list;
         let named = move |target| match lasting.widened(target) {
             Some(wide) => named.within6(wide).take(MOST_NAMED + 1).collect(),
             None => vec![target],
         };
-        let covering =
-            move |target| Covering { list: name.clone(), target, clause, lasting, named: named(target) };
+        let covering = move |target| CoveringTarget {
+            list: name.clone(),
+            target,
+            clause,
+            lasting,
+            named: named(target),
+        };
         cover.all_covering(address).map(covering).collect::<Vec<_>>()
     };
     lists.iter().flat_map(of).collect()
 }
 
-impl Read {
+impl ComparisonInput {
     /// The configuration that was read.
     pub fn loaded(&self) -> &Loaded {
         &self.loaded

@@ -21,7 +21,7 @@ pub struct GuardedAddresses {
 
 /// One of them whom something that was read covers.
 #[derive(Debug)]
-pub struct Named {
+pub struct NamedGuarded {
     address: IpAddr,
     why: Arc<str>,
     list: Arc<str>,
@@ -32,20 +32,21 @@ pub struct Named {
 pub fn named(
     guarded: GuardedAddresses,
     covered: impl Fn(IpAddr) -> Option<(Arc<str>, Target)>,
-) -> Vec<Named> {
+) -> Vec<NamedGuarded> {
     let GuardedAddresses { all, servers } = guarded;
     let named = all.into_iter().filter_map(|(address, why)| {
         let (list, target) = covered(address)?;
         let is_overridden = &*list == CONFIG_LIST && servers.contains(&address);
-        (!is_overridden).then_some(Named { address, why, list, target })
+        (!is_overridden).then_some(NamedGuarded { address, why, list, target })
     });
     named.collect()
 }
 
 /// Those whom nothing names now.
-pub fn tell(named: &[Named], blocklist: &Blocklist) -> Vec<Stays> {
-    let is_new = |one: &&Named| blocklist.covering(Polarity::Block, Target::from(one.address)).is_empty();
-    let told = named.iter().filter(is_new).map(|Named { address, why, list, target }| Stays {
+pub fn tell(named: &[NamedGuarded], blocklist: &Blocklist) -> Vec<Stays> {
+    let is_new =
+        |one: &&NamedGuarded| blocklist.covering(Polarity::Block, Target::from(one.address)).is_empty();
+    let told = named.iter().filter(is_new).map(|NamedGuarded { address, why, list, target }| Stays {
         address: address.to_string(),
         why: why.to_string(),
         target: target.to_string(),

@@ -10,13 +10,13 @@ use crate::daemon::reload::LoadedList;
 
 /// How long what a list names stays on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Lasting {
+pub struct EntryLifetime {
     ttl: Option<Duration>,
     before: Option<ListId>,
     reach: Reach,
 }
 
-impl Lasting {
+impl EntryLifetime {
     /// It has no end.
     pub const FOR_GOOD: Self = Self { ttl: None, before: None, reach: Reach::AS_GIVEN };
 
@@ -64,7 +64,7 @@ impl Lasting {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gather::Covering;
+    use super::super::gather::CoveringTarget;
     use super::*;
     use crate::blocklist::{Change, Origin, Polarity, Targets, Want};
 
@@ -94,32 +94,32 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
 
     /// In minutes from now; none has no end.
-    fn left(lasting: Lasting, word: &str, blocklist: &Blocklist) -> Option<Option<u64>> {
+    fn left(lasting: EntryLifetime, word: &str, blocklist: &Blocklist) -> Option<Option<u64>> {
         let until = lasting.until(word.parse().unwrap(), blocklist)?;
         Some(until.map(|until| clock::until(until).as_secs().div_ceil(60)))
     }
 
     #[test]
-    fn what_is_there_keeps_its_time_what_is_over_does_not_come_and_what_is_new_begins() {
+    fn entries_keep_expire_or_begin_their_time() {
         let (blocklist, id) = partners();
-        let same = Lasting { ttl: Some(HOUR), before: Some(id), reach: Reach::AS_GIVEN };
+        let same = EntryLifetime { ttl: Some(HOUR), before: Some(id), reach: Reach::AS_GIVEN };
         let all = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
         let of = |lasting| all.map(|word| left(lasting, word, &blocklist));
         assert_eq!(of(same), [Some(Some(1)), None, Some(Some(60))]);
-        let longer = Lasting { ttl: Some(2 * HOUR), ..same };
+        let longer = EntryLifetime { ttl: Some(2 * HOUR), ..same };
         assert_eq!(of(longer), [Some(Some(120)); 3], "with another ttl all count anew");
-        assert_eq!(of(Lasting { before: None, ..same }), [Some(Some(60)); 3], "a list that is new");
-        assert_eq!(of(Lasting { ttl: None, ..same }), [Some(None); 3]);
-        assert_eq!(of(Lasting::FOR_GOOD), [Some(None); 3]);
+        assert_eq!(of(EntryLifetime { before: None, ..same }), [Some(Some(60)); 3], "a list that is new");
+        assert_eq!(of(EntryLifetime { ttl: None, ..same }), [Some(None); 3]);
+        assert_eq!(of(EntryLifetime::FOR_GOOD), [Some(None); 3]);
     }
 
     #[test]
-    fn what_stands_for_several_is_there_as_long_as_the_last_of_them() {
+    fn widened_entry_lasts_as_long_as_its_last() {
         let (blocklist, id) = partners();
-        let lasting = Lasting { ttl: Some(HOUR), before: Some(id), reach: Reach::to(64) };
+        let lasting = EntryLifetime { ttl: Some(HOUR), before: Some(id), reach: Reach::to(64) };
         let wide: Target = "2001:db8::/64".parse().unwrap();
         assert_eq!(lasting.widened(wide).map(Target::V6), Some(wide));
-        assert_eq!(Lasting { ttl: None, ..lasting }.widened(wide), None);
+        assert_eq!(EntryLifetime { ttl: None, ..lasting }.widened(wide), None);
         assert_eq!(
             ["192.0.2.1", "2001:db8::/48"].map(|word| lasting.widened(word.parse().unwrap())),
             [None; 2]
@@ -127,7 +127,8 @@ mod tests {
         // Whichever targets they are: one that has a minute, one whose time is over, one that is new.
         let left = |named: &[&str], lasting| {
             let named = named.iter().map(|word| word.parse().unwrap()).collect();
-            let until = Covering { list: "partners".into(), target: wide, clause: None, lasting, named };
+            let until =
+                CoveringTarget { list: "partners".into(), target: wide, clause: None, lasting, named };
             let until = until.until(&blocklist)?;
             Some(until.map(|until| clock::until(until).as_secs().div_ceil(60)))
         };
@@ -136,6 +137,6 @@ mod tests {
         assert_eq!(left(&[over, soon], lasting), Some(Some(1)));
         assert_eq!(left(&[new, over, soon], lasting), Some(Some(60)));
         assert_eq!(left(&[over; 65], lasting), Some(Some(60)), "of so many nobody looks at each");
-        assert_eq!(left(&[over, soon], Lasting::FOR_GOOD), Some(None));
+        assert_eq!(left(&[over, soon], EntryLifetime::FOR_GOOD), Some(None));
     }
 }

@@ -13,9 +13,9 @@ use std::collections::HashSet;
 use filter_common::ports::Clause;
 use filter_common::target::Target;
 
-use super::interfaces::Foreseen;
-use super::pages::{Parts, Turn, Work};
-use super::reload::{Found, Loaded, LoadedList, settings_of};
+use super::interfaces::InterfacePreview;
+use super::pages::{OwnerParts, Turn, Work};
+use super::reload::{ListFinding, Loaded, LoadedList, settings_of};
 use super::settings;
 use crate::blocklist::{
     Blocklist, ListId, Origin, PAGE, Polarity, Reach, Settings, Strictness, Targets, Timestamp,
@@ -25,23 +25,23 @@ use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::config::{Config, Mode};
 use crate::control::wire::diff::{EntryDifference, ListDifference, MOST_ENTRIES, Reply};
 use crate::control::wire::reload::HeldBack;
-use crate::source::trouble::Mood;
+use crate::source::trouble::Phrasing;
 use crate::source::well_known;
 use gather::Peer;
 #[cfg(test)]
 pub use gather::gather_with;
-pub use gather::{Read, gather};
+pub use gather::{ComparisonInput, gather};
 pub use guarded::GuardedAddresses;
-use lasting::Lasting;
+use lasting::EntryLifetime;
 #[cfg(test)]
-pub use peers::{Peers, Role as PeerRole};
+pub use peers::{PeerRole, Peers};
 
 /// How things are, as far as the blocklist does not know it.
-pub struct Now<'a> {
+pub struct CurrentState<'a> {
     /// The configuration in force.
     pub config: &'a Config,
     /// What would come of the interfaces.
-    pub interfaces: Foreseen,
+    pub interfaces: InterfacePreview,
     /// How they would be attached to.
     pub mode: Mode,
     /// If that is another than now: would those that are attached stay as they are until filterd starts anew?
@@ -51,29 +51,29 @@ pub struct Now<'a> {
 }
 
 /// A comparison under way.
-pub struct Diff {
-    lists: Vec<Compared>,
-    stage: Stage,
+pub struct Comparison {
+    lists: Vec<ComparedList>,
+    stage: ComparisonStage,
     peers: Vec<Peer>,
     /// Lists of which nothing stays as it is.
     replaced: HashSet<ListId>,
     /// Lists of which what is there would reach otherwise.
     reaching: Vec<(ListId, Reach)>,
     /// Lists of which what is there would be blocked on other ports.
-    turned: Vec<Turned>,
-    drops: Drops,
+    turned: Vec<TurnedList>,
+    drops: DropStrictness,
     reply: Reply,
 }
 
 /// A list of which what is there would be blocked on these ports, and so long.
-struct Turned {
+struct TurnedList {
     list: ListId,
     clause: Option<Clause>,
-    lasting: Lasting,
+    lasting: EntryLifetime,
 }
 
 /// How much of what listed sources send is dropped.
-struct Drops {
+struct DropStrictness {
     /// From when on the reload counts: the end of a pause, which it does not end, else now.
     from: Timestamp,
     /// At this moment, without it.
@@ -85,7 +85,7 @@ struct Drops {
 }
 
 /// A list that may be another from then on.
-struct Compared {
+struct ComparedList {
     id: Option<ListId>,
     /// The same list in force where it does the opposite: of that one everything goes.
     reversed: Option<ListId>,
@@ -102,7 +102,7 @@ struct Compared {
 }
 
 /// What is done next.
-enum Stage {
+enum ComparisonStage {
     /// Look for what would come: from this target of this list's on.
     Come { list: usize, from: usize },
     /// Look for what would go: of this list, behind this target.
@@ -111,12 +111,12 @@ enum Stage {
     Peers(usize),
 }
 
-impl Diff {
+impl Comparison {
     /// Begins to compare what was read with what is.
-    pub fn begin(read: Read, now: Now<'_>, blocklist: &Blocklist) -> Self {
-        let Read { loaded, peers, guarded, unseen } = read;
+    pub fn begin(read: ComparisonInput, now: CurrentState<'_>, blocklist: &Blocklist) -> Self {
+        let ComparisonInput { loaded, peers, guarded, unseen } = read;
         let mode = mode(&now);
-        let Foreseen { attach, detach, faults } = now.interfaces;
+        let InterfacePreview { attach, detach, faults } = now.interfaces;
         let (enforced, enforces) = (blocklist.settings().enforce, loaded.config.enforce);
         let reply = Reply {
             enforce: (enforced != enforces).then_some(enforces),
@@ -138,13 +138,13 @@ impl Diff {
             true => settings.strictness(),
             false => Strictness::Nothing,
         };
-        let drops = Drops {
+        let drops = DropStrictness {
             from: settings.paused.map_or_else(clock::now, |until| until.max(clock::now())),
             now: without(settings),
             later: without(settings.unpaused()),
             then: settings_of(&loaded.config).strictness(),
         };
-        let stage = Stage::Come { list: 0, from: 0 };
+        let stage = ComparisonStage::Come { list: 0, from: 0 };
         let reaching = reaching(&loaded, blocklist);
         let mut this = Self {
             lists: Vec::new(),
@@ -180,18 +180,18 @@ impl Diff {
             self.compare(allow, CONFIG_ALLOW_LIST, Polarity::Allow, loaded.allow);
         }
         for list in loaded.lists {
-            let (before, keeps, lasting) = (now_of(&list), list.keeps_entries_of(), Lasting::on(&list));
+            let (before, keeps, lasting) = (now_of(&list), list.keeps_entries_of(), EntryLifetime::on(&list));
             let (reversed, is_alike) = (reversed_of(&list), list.is_alike(rows));
             let before_ports =
                 before.filter(|_| list.before.is_none()).map(|id| ports_told(blocklist.clause(rows.get(id))));
             let targets = match list.found {
-                Found::Unchanged => None,
-                Found::Awaited => {
+                ListFinding::Unchanged => None,
+                ListFinding::Awaited => {
                     self.reply.not_fetched.push(list.name.to_string());
                     None
                 }
-                Found::Accepted { targets, .. } => Some(targets),
-                Found::Doubted { told, targets, .. } => {
+                ListFinding::Accepted { targets, .. } => Some(targets),
+                ListFinding::Doubted { told, targets, .. } => {
                     let (list, since) = (list.name.to_string(), clock::now().secs());
                     self.reply.held_back.push(HeldBack { list, since, told });
                     targets
@@ -199,7 +199,7 @@ impl Diff {
             };
             let was = list.was.filter(|was| *was != list.name).map(|was| was.to_string());
             let ports = list.meaning.ports.map(|clause| clause.to_string());
-            self.turned.extend(keeps.map(|id| Turned { list: id, clause: list.meaning.ports, lasting }));
+            self.turned.extend(keeps.map(|id| TurnedList { list: id, clause: list.meaning.ports, lasting }));
             match targets.or_else(|| reversed.map(|_| Targets::default())) {
                 Some(targets) => {
                     self.compare(before, &list.name, list.meaning.polarity, targets);
@@ -247,7 +247,7 @@ impl Diff {
             new: id.is_none() && ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&name),
             ..ListDifference::default()
         };
-        self.lists.push(Compared {
+        self.lists.push(ComparedList {
             id,
             reversed: None,
             targets,
@@ -259,15 +259,15 @@ impl Diff {
         });
     }
 
-    fn come(&mut self, list: usize, from: usize, blocklist: &Blocklist) -> Stage {
-        let Some(compared) = self.lists.get_mut(list) else { return Stage::Peers(0) };
+    fn come(&mut self, list: usize, from: usize, blocklist: &Blocklist) -> ComparisonStage {
+        let Some(compared) = self.lists.get_mut(list) else { return ComparisonStage::Peers(0) };
         let page = compared.targets.page(from, PAGE);
         if page.is_empty() {
             let needed = std::mem::take(&mut compared.needed);
             let name = &compared.told.name;
             let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list \"{name}\"") };
             self.reply.warnings.extend(well_known::sentence(&format!("{what} would have new"), needed));
-            return Stage::Go { list, after: None };
+            return ComparisonStage::Go { list, after: None };
         }
         let absent = blocklist.not_on(compared.id, &page);
         compared.stay += (page.len() - absent.len()) as u64;
@@ -280,11 +280,11 @@ impl Diff {
             well_known::add(&mut compared.needed, well_known::counted(&come));
         }
         note(&mut self.reply, &compared.told, &come, true);
-        Stage::Come { list, from: from + page.len() }
+        ComparisonStage::Come { list, from: from + page.len() }
     }
 
-    fn go(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> Stage {
-        let Some(compared) = self.lists.get_mut(list) else { return Stage::Peers(0) };
+    fn go(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> ComparisonStage {
+        let Some(compared) = self.lists.get_mut(list) else { return ComparisonStage::Peers(0) };
         let now = compared.id.or(compared.reversed);
         let entries = now.map_or(0, |id| blocklist.lists().get(id).entries);
         let is_more = entries > compared.stay + compared.told.go;
@@ -294,7 +294,7 @@ impl Diff {
             compared.told.go += over.len() as u64;
             note(&mut self.reply, &compared.told, &over, false);
             if next.is_some() {
-                return Stage::Go { list, after: next };
+                return ComparisonStage::Go { list, after: next };
             }
         }
         let ListDifference { was, ports_before, allows_before, new, gone, come, go, .. } = &compared.told;
@@ -305,11 +305,11 @@ impl Diff {
         } else {
             self.reply.unchanged += u64::from(compared.is_alike);
         }
-        Stage::Come { list: list + 1, from: 0 }
+        ComparisonStage::Come { list: list + 1, from: 0 }
     }
 }
 
-impl Compared {
+impl ComparedList {
     /// It is this list in force, which does the opposite.
     fn reverses(&mut self, reversed: Option<ListId>) {
         self.reversed = reversed;
@@ -318,24 +318,24 @@ impl Compared {
     }
 }
 
-impl Work for Diff {
-    fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
+impl Work for Comparison {
+    fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
         let blocklist = parts.protection.blocklist();
         self.stage = match self.stage {
-            Stage::Come { list, from } => self.come(list, from, blocklist),
-            Stage::Go { list, after } => self.go(list, after, blocklist),
-            Stage::Peers(from) if from >= self.peers.len() => return Turn::Done,
-            Stage::Peers(from) => Stage::Peers(self.look_at_peers(from, blocklist)),
+            ComparisonStage::Come { list, from } => self.come(list, from, blocklist),
+            ComparisonStage::Go { list, after } => self.go(list, after, blocklist),
+            ComparisonStage::Peers(from) if from >= self.peers.len() => return Turn::Done,
+            ComparisonStage::Peers(from) => ComparisonStage::Peers(self.look_at_peers(from, blocklist)),
         };
         Turn::More
     }
 }
 
 /// The mode, if it would be another.
-fn mode(now: &Now<'_>) -> Option<String> {
+fn mode(now: &CurrentState<'_>) -> Option<String> {
     now.waits.map(|waits| match waits {
         true => settings::MODE_WAITS.to_owned(),
-        false => settings::mode(now.mode, Mood::Would),
+        false => settings::mode(now.mode, Phrasing::Would),
     })
 }
 
@@ -343,12 +343,13 @@ fn mode(now: &Now<'_>) -> Option<String> {
 fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
     let then = &loaded.config;
     let held_back = loaded.lists.iter().filter_map(|list| match &list.found {
-        Found::Doubted { targets, .. } => Some((&*list.name, targets.is_some())),
-        Found::Accepted { .. } | Found::Unchanged | Found::Awaited => None,
+        ListFinding::Doubted { targets, .. } => Some((&*list.name, targets.is_some())),
+        ListFinding::Accepted { .. } | ListFinding::Unchanged | ListFinding::Awaited => None,
     });
     let held_back = held_back.collect();
     let renamed = loaded.renamed();
-    let reload = settings::Reload { mood: Mood::Would, restores: false, renamed: &renamed, held_back };
+    let reload =
+        settings::ReloadContext { mood: Phrasing::Would, restores: false, renamed: &renamed, held_back };
     settings::changed(now, then, &reload)
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::control::wire::diff;
-use crate::daemon::sockets::{self, Connection, Protocol};
+use crate::daemon::sockets::{self, PeerConnection, Protocol};
 
 /// More peers than this are not looked at.
 const MOST: usize = 1 << 16;
@@ -17,7 +17,7 @@ const IS_GATEWAY: u32 = 2;
 
 /// What a peer is to this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum PeerRole {
     NameServer,
     Gateway,
     /// It came to this port of ours.
@@ -30,9 +30,9 @@ pub enum Role {
 #[derive(Debug, Default)]
 pub struct Peers {
     /// Each with what it is, and how often.
-    pub known: BTreeMap<IpAddr, BTreeMap<Role, u64>>,
+    pub known: BTreeMap<IpAddr, BTreeMap<PeerRole, u64>>,
     /// To which ports of ours it sends, as what.
-    pub ours: BTreeMap<(IpAddr, Role), BTreeSet<u16>>,
+    pub ours: BTreeMap<(IpAddr, PeerRole), BTreeSet<u16>>,
     /// Where could not be looked, and why.
     pub unseen: Vec<String>,
 }
@@ -50,22 +50,25 @@ impl Peers {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         // Behind systemd's resolver are others.
         let files = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
-        files.iter().for_each(|path| name_servers(&text(path)).for_each(|ip| this.add(ip, Role::NameServer)));
-        gateways4(&text("/proc/net/route")).for_each(|ip| this.add(ip, Role::Gateway));
-        gateways6(&text("/proc/net/ipv6_route")).for_each(|ip| this.add(ip, Role::Gateway));
+        files
+            .iter()
+            .for_each(|path| name_servers(&text(path)).for_each(|ip| this.add(ip, PeerRole::NameServer)));
+        gateways4(&text("/proc/net/route")).for_each(|ip| this.add(ip, PeerRole::Gateway));
+        gateways6(&text("/proc/net/ipv6_route")).for_each(|ip| this.add(ip, PeerRole::Gateway));
         this
     }
 
-    fn take_connections(&mut self, connections: &[Connection]) {
-        for &Connection { protocol, ours, peer, theirs, is_own } in connections {
-            let role = if is_own { Role::Server(protocol, theirs) } else { Role::Client(protocol, ours) };
+    fn take_connections(&mut self, connections: &[PeerConnection]) {
+        for &PeerConnection { protocol, ours, peer, theirs, is_own } in connections {
+            let role =
+                if is_own { PeerRole::Server(protocol, theirs) } else { PeerRole::Client(protocol, ours) };
             self.add(peer, role);
             self.ours.entry((peer.to_canonical(), role)).or_default().insert(ours);
         }
         self.ours.retain(|(address, _), _| self.known.contains_key(address));
     }
 
-    fn add(&mut self, address: IpAddr, role: Role) {
+    fn add(&mut self, address: IpAddr, role: PeerRole) {
         let address = address.to_canonical();
         if address.is_loopback() || address.is_unspecified() {
             return;
@@ -81,7 +84,7 @@ impl Peers {
     }
 }
 
-impl Role {
+impl PeerRole {
     /// As it travels, of so many connections.
     pub fn told(self, connections: u64) -> diff::Role {
         let named =
@@ -139,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn name_servers_are_read_as_the_resolver_reads_them() {
+    fn name_servers_are_read_as_resolver_does() {
         let text = "# comment\nsearch example\nnameserver 192.0.2.53\n nameserver\tfe80::1%eth0 \nnameserver\n\
                     nameserver nonsense\n;nameserver 192.0.2.1\n";
         assert_eq!(texts(name_servers(text)), ["192.0.2.53", "fe80::1"]);
@@ -166,10 +169,10 @@ mod tests {
     }
 
     #[test]
-    fn who_came_is_told_from_where_we_went_and_loopback_is_nobody() {
+    fn clients_and_servers_differ_and_loopback_is_ignored() {
         let one = |ours, peer: &str, theirs, is_own| {
             let peer = peer.parse().unwrap();
-            Connection { protocol: Protocol::Tcp, ours, peer, theirs, is_own }
+            PeerConnection { protocol: Protocol::Tcp, ours, peer, theirs, is_own }
         };
         let mut peers = Peers::default();
         peers.take_connections(&[
@@ -180,8 +183,8 @@ mod tests {
         ]);
         let known: Vec<_> = peers.known.iter().map(|(ip, roles)| (ip.to_string(), roles.clone())).collect();
         let expected = [
-            ("192.0.2.50".to_owned(), BTreeMap::from([(Role::Client(Protocol::Tcp, 22), 2)])),
-            ("198.51.100.9".to_owned(), BTreeMap::from([(Role::Server(Protocol::Tcp, 443), 1)])),
+            ("192.0.2.50".to_owned(), BTreeMap::from([(PeerRole::Client(Protocol::Tcp, 22), 2)])),
+            ("198.51.100.9".to_owned(), BTreeMap::from([(PeerRole::Server(Protocol::Tcp, 443), 1)])),
         ];
         assert_eq!(known, expected);
         let ours: Vec<Vec<u16>> = peers.ours.into_values().map(|ports| ports.into_iter().collect()).collect();

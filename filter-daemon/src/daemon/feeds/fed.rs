@@ -5,25 +5,25 @@ use std::sync::Arc;
 
 use tracing::{info, warn};
 
-use super::fetching::Outcome;
-use super::reached::Reached;
-use super::schedule::{self, Chance};
+use super::fetching::FetchOutcome;
+use super::reached::ReachedServers;
+use super::schedule::{self, RandomNumber};
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::config::Feed;
 use crate::control::wire::refresh::Transfer;
-use crate::source::feeds::{Failure, Note};
+use crate::source::feeds::{FeedNote, StoredFailure};
 use crate::text::Explanation;
 
-pub struct Fed {
+pub struct FeedState {
     pub feed: Feed,
     /// The largest size in bytes.
     pub most: u64,
     /// The lists that use this feed.
     pub lists: BTreeSet<Arc<str>>,
-    pub note: Option<Note>,
+    pub note: Option<FeedNote>,
     /// The servers that its lists were last fetched from, possibly under an earlier definition.
-    pub reached: Option<Reached>,
+    pub reached: Option<ReachedServers>,
     /// When it is fetched next.
     pub next: Timestamp,
     /// The number of the running fetch.
@@ -31,7 +31,7 @@ pub struct Fed {
     /// It must be fetched once more, because of a request or a changed definition since the running fetch
     /// began.
     pub again: bool,
-    pub failed: Option<Failed>,
+    pub failed: Option<FeedFailure>,
     /// The transfer of the last fetch, if that succeeded.
     pub transfer: Option<Transfer>,
     /// New content has come that has not been read yet.
@@ -41,7 +41,7 @@ pub struct Fed {
 }
 
 /// A fetch that failed, possibly several times in a row.
-pub struct Failed {
+pub struct FeedFailure {
     pub since: Timestamp,
     /// How many times in a row it failed.
     pub times: u32,
@@ -52,17 +52,18 @@ pub struct Failed {
     pub is_for_good: bool,
 }
 
-impl Fed {
+impl FeedState {
     /// Continues with the state of the filterd before: `note` describes the stored content, and `known` the
     /// feed.
-    pub fn with(self, note: Option<Note>, known: Note) -> Self {
+    pub fn with(self, note: Option<FeedNote>, known: FeedNote) -> Self {
         let (now, wall) = (clock::now(), clock::since_1970().as_secs());
-        let Note { failed, not_before, from, checked, .. } = known;
-        let wait = schedule::after_start(note.as_ref(), not_before, wall, self.feed.refresh, Chance::new());
+        let FeedNote { failed, not_before, from, checked, .. } = known;
+        let wait =
+            schedule::after_start(note.as_ref(), not_before, wall, self.feed.refresh, RandomNumber::new());
         let next = if wait.is_zero() { now } else { clock::after(wait) };
         let at = wall.checked_sub(checked).and_then(|age| Some(now.later_by(-i64::try_from(age).ok()?)));
-        let reached = at.filter(|_| !from.is_empty()).map(|at| Reached { from, at }).or(self.reached);
-        let failed = failed.map(|Failure { since, times, told }| Failed {
+        let reached = at.filter(|_| !from.is_empty()).map(|at| ReachedServers { from, at }).or(self.reached);
+        let failed = failed.map(|StoredFailure { since, times, told }| FeedFailure {
             since: clock::from_the_wall(since),
             times,
             told,
@@ -78,10 +79,10 @@ impl Fed {
     }
 
     /// Records the result of a fetch.
-    pub fn note(&mut self, outcome: Outcome) {
+    pub fn note(&mut self, outcome: FetchOutcome) {
         self.running = None;
         match outcome {
-            Outcome::New(note, transfer) | Outcome::Unchanged(note, transfer) => {
+            FetchOutcome::New(note, transfer) | FetchOutcome::Unchanged(note, transfer) => {
                 if self.failed.take().is_some() || self.note.is_none() {
                     let (name, url) = (self.name(), self.feed.url.to_string());
                     info!(
@@ -91,12 +92,12 @@ impl Fed {
                         "list \"{name}\" fetched"
                     );
                 }
-                self.reached = Some(Reached { from: note.from.clone(), at: clock::now() });
+                self.reached = Some(ReachedServers { from: note.from.clone(), at: clock::now() });
                 (self.note, self.has_come) = (Some(note), true);
                 self.transfer = Some(transfer);
-                self.next = clock::after(schedule::after_success(self.feed.refresh, Chance::new()));
+                self.next = clock::after(schedule::after_success(self.feed.refresh, RandomNumber::new()));
             }
-            Outcome::Failed { told, wait, is_for_good } => {
+            FetchOutcome::Failed { told, wait, is_for_good } => {
                 let before = self.failed.take();
                 if before.as_ref().is_none_or(|before| before.is_from_before || before.told != told) {
                     let (name, url) = (self.name(), self.feed.url.to_string());
@@ -112,7 +113,7 @@ impl Fed {
                 let times = before.map_or(0, |before| before.times).saturating_add(1);
                 self.next = clock::after(wait);
                 self.transfer = None;
-                self.failed = Some(Failed { since, times, told, is_from_before: false, is_for_good });
+                self.failed = Some(FeedFailure { since, times, told, is_from_before: false, is_for_good });
             }
         }
     }
@@ -120,7 +121,7 @@ impl Fed {
     /// Records whether the content was accepted. Content that was there before counts once, however often it
     /// is read.
     pub fn judge(&mut self, is_doubted: bool) {
-        let (refresh, chance) = (self.feed.refresh, Chance::new());
+        let (refresh, chance) = (self.feed.refresh, RandomNumber::new());
         let has_come = std::mem::take(&mut self.has_come);
         let wait = match (is_doubted, self.doubted) {
             (false, 0) => return,

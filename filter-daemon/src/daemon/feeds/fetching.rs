@@ -7,30 +7,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::reached::Reached;
-use super::schedule::{self, Chance};
+use super::reached::ReachedServers;
+use super::schedule::{self, RandomNumber};
 use crate::clock;
 use crate::config::Feed;
-use crate::config::secret::{self, Handed};
+use crate::config::secret::{self, SystemdCredentials};
 use crate::control::wire::refresh::Transfer;
-use crate::fetch::{FetchError, Fetched, Fetcher, Order};
-use crate::source::Feeds;
-use crate::source::feeds::{Failure, Key, NoRoom, Note};
+use crate::fetch::{FetchError, FetchOrder, Fetched, Fetcher};
+use crate::source::FeedStore;
+use crate::source::feeds::{FeedKey, FeedNote, NoRoom, StoredFailure};
 use crate::text::{Explain, Explanation};
 
 /// The function that fetches. Tests replace it.
-pub type Fetch = dyn Fn(&Order) -> Result<Got, FetchError> + Send + Sync;
+pub type FetchFunction = dyn Fn(&FetchOrder) -> Result<FetchResponse, FetchError> + Send + Sync;
 
 /// The answer to a fetch.
-pub enum Got {
+pub enum FetchResponse {
     /// The stored content is current.
     Unchanged { from: Vec<IpAddr> },
     /// New content is coming.
-    Body(Body),
+    Body(ResponseBody),
 }
 
 /// New content, with the headers of its server.
-pub struct Body {
+pub struct ResponseBody {
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     pub content_type: Option<String>,
@@ -39,11 +39,11 @@ pub struct Body {
 }
 
 /// Fetches through separate processes that can do nothing else.
-pub fn through(fetcher: Fetcher) -> Arc<Fetch> {
+pub fn through(fetcher: Fetcher) -> Arc<FetchFunction> {
     Arc::new(move |order| {
         Ok(match fetcher.fetch(order.clone())? {
-            Fetched::Unchanged { from } => Got::Unchanged { from },
-            Fetched::Body(body) => Got::Body(Body {
+            Fetched::Unchanged { from } => FetchResponse::Unchanged { from },
+            Fetched::Body(body) => FetchResponse::Body(ResponseBody {
                 etag: body.etag.clone(),
                 last_modified: body.last_modified.clone(),
                 content_type: body.content_type.clone(),
@@ -58,40 +58,40 @@ pub fn through(fetcher: Fetcher) -> Arc<Fetch> {
 const LONGEST_WORD: usize = 1024;
 
 /// One fetch to run.
-pub struct Job {
-    pub key: Key,
+pub struct FetchJob {
+    pub key: FeedKey,
     pub feed: Feed,
     /// The largest size in bytes.
     pub most: u64,
     /// The note about the stored content.
-    pub note: Option<Note>,
+    pub note: Option<FeedNote>,
     /// The servers that its lists were fetched from before.
-    pub reached: Option<Reached>,
+    pub reached: Option<ReachedServers>,
     /// The stored content is held back, so the server must send it again even if it is unchanged.
     pub is_doubted: bool,
     /// Since when it has failed, in wall-clock time, and how many times in a row.
     pub failed: Option<(u64, u32)>,
     pub own: Vec<IpAddr>,
-    pub store: Feeds,
-    pub handed: Arc<Handed>,
-    pub fetch: Arc<Fetch>,
+    pub store: FeedStore,
+    pub handed: Arc<SystemdCredentials>,
+    pub fetch: Arc<FetchFunction>,
     /// Whether this filterd may write to the state directory; false once another one has taken over.
     pub is_ours: Arc<AtomicBool>,
 }
 
 /// The result of a fetch.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum FetchOutcome {
     /// The stored content is current.
-    Unchanged(Note, Transfer),
+    Unchanged(FeedNote, Transfer),
     /// New content was stored.
-    New(Note, Transfer),
+    New(FeedNote, Transfer),
     /// Nothing came, or only a part. `is_for_good` means that a retry cannot help.
     Failed { told: Explanation, wait: Duration, is_for_good: bool },
 }
 
 /// Why nothing came, or only a part.
-struct NotCome {
+struct FetchFailure {
     told: Explanation,
     /// When the server wants to be asked again.
     after: Option<Duration>,
@@ -99,17 +99,17 @@ struct NotCome {
     is_for_good: bool,
 }
 
-impl Job {
+impl FetchJob {
     /// Runs the fetch, and waits for the network.
-    pub fn run(self) -> Outcome {
-        self.fetch().unwrap_or_else(|NotCome { told, after, is_for_good }| {
+    pub fn run(self) -> FetchOutcome {
+        self.fetch().unwrap_or_else(|FetchFailure { told, after, is_for_good }| {
             let times = self.failed.map_or(0, |(_, times)| times).saturating_add(1);
-            let wait = schedule::after_failure(times, self.feed.refresh, after, Chance::new());
+            let wait = schedule::after_failure(times, self.feed.refresh, after, RandomNumber::new());
             // A failure that lasts only as long as this process does not concern the next filterd.
             if !is_for_good {
                 self.note_that_it_failed(times, &told, schedule::over_a_start(wait, after));
             }
-            Outcome::Failed { told, wait, is_for_good }
+            FetchOutcome::Failed { told, wait, is_for_good }
         })
     }
 
@@ -118,22 +118,22 @@ impl Job {
         let now = clock::since_1970();
         let not_before = Some(now.saturating_add(wait).as_secs());
         let since = self.failed.map_or(now.as_secs(), |(since, _)| since);
-        let failed = Some(Failure { since, times, told: told.clone() });
+        let failed = Some(StoredFailure { since, times, told: told.clone() });
         let note = self.note.clone().unwrap_or_else(|| self.note_of_nothing());
-        self.write(&Note { not_before, failed, ..note });
+        self.write(&FeedNote { not_before, failed, ..note });
     }
 
-    fn note_of_nothing(&self) -> Note {
-        let note = Note { url: self.feed.url.to_string(), ..Note::default() };
+    fn note_of_nothing(&self) -> FeedNote {
+        let note = FeedNote { url: self.feed.url.to_string(), ..FeedNote::default() };
         match &self.reached {
-            Some(Reached { from, at }) => {
-                Note { from: from.clone(), checked: clock::on_the_wall(*at), ..note }
+            Some(ReachedServers { from, at }) => {
+                FeedNote { from: from.clone(), checked: clock::on_the_wall(*at), ..note }
             }
             None => note,
         }
     }
 
-    fn fetch(&self) -> Result<Outcome, NotCome> {
+    fn fetch(&self) -> Result<FetchOutcome, FetchFailure> {
         let auth = self.feed.auth.as_ref();
         let credentials =
             auth.map(|auth| secret::credentials(auth, &self.handed)).transpose().map_err(failed)?;
@@ -142,7 +142,7 @@ impl Job {
             return Err(no_room());
         }
         let known = self.note.as_ref().filter(|_| !self.is_doubted);
-        let order = Order {
+        let order = FetchOrder {
             url: self.feed.url.clone(),
             etag: known.and_then(|note| note.etag.clone()),
             last_modified: known.and_then(|note| note.last_modified.clone()),
@@ -155,22 +155,22 @@ impl Job {
         };
         let begun = clock::instant();
         match ((self.fetch)(&order).map_err(|error| refused(&error))?, &self.note) {
-            (Got::Body(body), _) => {
+            (FetchResponse::Body(body), _) => {
                 let (note, bytes) = self.keep(body)?;
-                Ok(Outcome::New(note, transfer(200, bytes, begun)))
+                Ok(FetchOutcome::New(note, transfer(200, bytes, begun)))
             }
-            (Got::Unchanged { from }, Some(note)) => {
-                let note = self.confirm(Note { from, ..note.clone() });
-                Ok(Outcome::Unchanged(note, transfer(304, 0, begun)))
+            (FetchResponse::Unchanged { from }, Some(note)) => {
+                let note = self.confirm(FeedNote { from, ..note.clone() });
+                Ok(FetchOutcome::Unchanged(note, transfer(304, 0, begun)))
             }
-            (Got::Unchanged { .. }, None) => {
+            (FetchResponse::Unchanged { .. }, None) => {
                 Err(failed("the server says that nothing changed, but there is no earlier copy".into()))
             }
         }
     }
 
     /// Stores the content, and counts its bytes.
-    fn keep(&self, mut body: Body) -> Result<(Note, u64), NotCome> {
+    fn keep(&self, mut body: ResponseBody) -> Result<(FeedNote, u64), FetchFailure> {
         let mut coming = self.store.come(self.key).map_err(|error| unwritable(&error))?;
         let (mut buffer, mut bytes) = (vec![0; 1 << 16], 0);
         loop {
@@ -186,7 +186,7 @@ impl Job {
         self.must_be_ours()?;
         let now = clock::since_1970().as_secs();
         let short = |word: &Option<String>| word.clone().filter(|word| word.len() <= LONGEST_WORD);
-        let note = Note {
+        let note = FeedNote {
             url: self.feed.url.to_string(),
             etag: short(&body.etag),
             last_modified: short(&body.last_modified),
@@ -194,20 +194,21 @@ impl Job {
             fetched: now,
             checked: now,
             from: std::mem::take(&mut body.from),
-            ..Note::default()
+            ..FeedNote::default()
         };
         let kept = self.store.keep(self.key, &coming, note).map_err(|error| unwritable(&error))?;
         Ok((kept, bytes))
     }
 
-    fn confirm(&self, note: Note) -> Note {
-        let note = Note { checked: clock::since_1970().as_secs(), not_before: None, failed: None, ..note };
+    fn confirm(&self, note: FeedNote) -> FeedNote {
+        let note =
+            FeedNote { checked: clock::since_1970().as_secs(), not_before: None, failed: None, ..note };
         self.write(&note);
         note
     }
 
     /// Stores when the feed was fetched. If that fails, the next start only fetches a little too early.
-    fn write(&self, note: &Note) {
+    fn write(&self, note: &FeedNote) {
         if self.is_ours.load(Ordering::Acquire)
             && let Err(error) = self.store.write(self.key, note)
         {
@@ -215,7 +216,7 @@ impl Job {
         }
     }
 
-    fn must_be_ours(&self) -> Result<(), NotCome> {
+    fn must_be_ours(&self) -> Result<(), FetchFailure> {
         if self.is_ours.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -228,27 +229,27 @@ fn transfer(status: u16, bytes: u64, begun: Instant) -> Transfer {
     Transfer { status, bytes, milliseconds }
 }
 
-fn failed(told: Explanation) -> NotCome {
-    NotCome { told, after: None, is_for_good: false }
+fn failed(told: Explanation) -> FetchFailure {
+    FetchFailure { told, after: None, is_for_good: false }
 }
 
-fn refused(error: &FetchError) -> NotCome {
+fn refused(error: &FetchError) -> FetchFailure {
     let is_for_good = matches!(error, FetchError::Gone(_));
-    NotCome { told: error.explain(), after: error.retry_after(), is_for_good }
+    FetchFailure { told: error.explain(), after: error.retry_after(), is_for_good }
 }
 
-fn broken_off(error: &io::Error) -> NotCome {
+fn broken_off(error: &io::Error) -> FetchFailure {
     match FetchError::of(error) {
         Some(error) => refused(error),
         None => failed(format!("the transfer broke off: {error}").into()),
     }
 }
 
-fn no_room() -> NotCome {
+fn no_room() -> FetchFailure {
     failed(Explanation::new("fetched lists take all the space they may have", "make lists shorter"))
 }
 
-fn unwritable(error: &io::Error) -> NotCome {
+fn unwritable(error: &io::Error) -> FetchFailure {
     if NoRoom::is(error) {
         return no_room();
     }

@@ -21,17 +21,17 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::blocklist::{Lists, Timestamp};
+use crate::blocklist::{ListRegistry, Timestamp};
 use crate::clock;
-use crate::config::secret::Handed;
+use crate::config::secret::SystemdCredentials;
 use crate::config::{Config, Feed};
 use crate::fetch::Fetcher;
-use crate::host::{Fact, What};
+use crate::host::{HostRole, ProtectedAddress};
 use crate::source;
-use crate::source::feeds::Key;
-use fed::Fed;
-use fetching::{Fetch, Job, Outcome};
-use reached::Reached;
+use crate::source::feeds::FeedKey;
+use fed::FeedState;
+use fetching::{FetchFunction, FetchJob, FetchOutcome};
+use reached::ReachedServers;
 
 /// How many fetches run at once. More would share the bandwidth and hold threads.
 const MOST_AT_ONCE: usize = 4;
@@ -43,17 +43,17 @@ const MOST_GUARDED: usize = 8;
 /// The fetcher, and the credentials that systemd handed over. Both are found before the daemon gives up its
 /// privileges.
 #[derive(Clone, Default)]
-pub struct Means {
-    fetch: Option<Arc<Fetch>>,
-    handed: Arc<Handed>,
+pub struct FetchTools {
+    fetch: Option<Arc<FetchFunction>>,
+    handed: Arc<SystemdCredentials>,
 }
 
 /// The part of the owner's state that concerns feeds.
 pub struct Feeds {
-    store: source::Feeds,
-    means: Means,
-    feeds: BTreeMap<Key, Fed>,
-    running: JoinSet<Came>,
+    store: source::FeedStore,
+    means: FetchTools,
+    feeds: BTreeMap<FeedKey, FeedState>,
+    running: JoinSet<EndedFetch>,
     /// The number of fetches begun.
     begun: u64,
     /// Whether this filterd may write to the state directory; false while another one may own it.
@@ -61,31 +61,31 @@ pub struct Feeds {
 }
 
 /// A feed as the configuration defines it.
-struct Wanted {
+struct ConfiguredFeed {
     feed: Feed,
     most: u64,
     lists: BTreeSet<Arc<str>>,
 }
 
 /// A fetch that has ended.
-pub struct Came {
-    key: Key,
+pub struct EndedFetch {
+    key: FeedKey,
     number: u64,
-    outcome: Outcome,
+    outcome: FetchOutcome,
 }
 
 /// The result of a fetch.
-pub struct Done {
-    pub key: Key,
+pub struct FeedResult {
+    pub key: FeedKey,
     /// The lists that must be read because of it.
     pub lists: Vec<Arc<str>>,
 }
 
-impl Means {
+impl FetchTools {
     /// Uses this fetcher, and the credentials that systemd handed over. They must be looked up before
     /// privileges are given up.
     pub fn of(fetcher: Fetcher) -> Self {
-        Self { fetch: Some(fetching::through(fetcher)), handed: Arc::new(Handed::by_systemd()) }
+        Self { fetch: Some(fetching::through(fetcher)), handed: Arc::new(SystemdCredentials::by_systemd()) }
     }
 }
 
@@ -93,8 +93,8 @@ impl Feeds {
     /// The feeds of this configuration, with their state from the state directory.
     pub fn begin(state: &Path, config: &Config) -> Self {
         let mut this = Self {
-            store: source::Feeds::of(state),
-            means: Means::default(),
+            store: source::FeedStore::of(state),
+            means: FetchTools::default(),
             feeds: BTreeMap::new(),
             running: JoinSet::new(),
             begun: 0,
@@ -105,7 +105,7 @@ impl Feeds {
     }
 
     /// Sets the means to fetch with.
-    pub fn go_by(&mut self, means: Means) {
+    pub fn go_by(&mut self, means: FetchTools) {
         self.means = means;
     }
 
@@ -114,21 +114,21 @@ impl Feeds {
         let mut before = std::mem::take(&mut self.feeds);
         let now = clock::now();
         let reached = reached(before.values());
-        for (key, Wanted { feed, most, lists }) in wanted(config) {
+        for (key, ConfiguredFeed { feed, most, lists }) in wanted(config) {
             let url = feed.url.to_string();
             let fed = match before.remove(&key) {
                 Some(fed) => {
                     let is_same = fed.feed == feed && fed.most == most;
                     let next = if is_same { fed.next } else { now };
                     let again = fed.again || fed.running.is_some() && !is_same;
-                    Fed { feed, most, lists, next, again, ..fed }
+                    FeedState { feed, most, lists, next, again, ..fed }
                 }
                 None => {
                     let (note, failed) = (None, None);
-                    let same_host = |(host, _): &&(String, Reached)| *host == feed.url.host();
+                    let same_host = |(host, _): &&(String, ReachedServers)| *host == feed.url.host();
                     let reached = lists.iter().filter_map(|list| reached.get(list)).find(same_host);
                     let reached = reached.map(|(_, reached)| reached.clone());
-                    let fed = Fed {
+                    let fed = FeedState {
                         feed,
                         most,
                         lists,
@@ -186,7 +186,7 @@ impl Feeds {
             let number = self.begun;
             self.begun += 1;
             fed.running = Some(number);
-            let job = Job {
+            let job = FetchJob {
                 key: *key,
                 feed: fed.feed.clone(),
                 most: fed.most,
@@ -201,13 +201,13 @@ impl Feeds {
                 is_ours: self.is_ours.clone(),
             };
             let key = *key;
-            self.running.spawn_blocking(move || Came { key, number, outcome: job.run() });
+            self.running.spawn_blocking(move || EndedFetch { key, number, outcome: job.run() });
         }
     }
 
     /// Schedules these lists to be fetched now, and returns their feeds. A feed that is being fetched already
     /// is fetched once more.
-    pub fn ask(&mut self, lists: &[Arc<str>]) -> BTreeSet<Key> {
+    pub fn ask(&mut self, lists: &[Arc<str>]) -> BTreeSet<FeedKey> {
         let mut asked = BTreeSet::new();
         for (key, fed) in &mut self.feeds {
             if lists.iter().any(|list| fed.lists.contains(list)) {
@@ -219,37 +219,37 @@ impl Feeds {
     }
 
     /// Waits until a fetch ends, or forever if none is running.
-    pub async fn fetched(&mut self) -> Came {
+    pub async fn fetched(&mut self) -> EndedFetch {
         match self.running.join_next().await {
             Some(done) => done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
             None => std::future::pending().await,
         }
     }
 
-    pub fn has(&self, key: Key) -> bool {
+    pub fn has(&self, key: FeedKey) -> bool {
         self.feeds.contains_key(&key)
     }
 
     /// Records the result of a fetch. Returns none if the feed was removed meanwhile, even briefly, or is
     /// fetched once more.
-    pub fn note(&mut self, Came { key, number, outcome }: Came) -> Option<Done> {
+    pub fn note(&mut self, EndedFetch { key, number, outcome }: EndedFetch) -> Option<FeedResult> {
         let Some(fed) = self.feeds.get_mut(&key).filter(|fed| fed.running == Some(number)) else {
             self.tidy();
             return None;
         };
-        let has_come = matches!(outcome, Outcome::New(..) | Outcome::Unchanged(..));
+        let has_come = matches!(outcome, FetchOutcome::New(..) | FetchOutcome::Unchanged(..));
         fed.note(outcome);
         if std::mem::take(&mut fed.again) {
             fed.next = Timestamp::default();
             return None;
         }
         let lists = fed.lists.iter().filter(|_| has_come).cloned().collect();
-        Some(Done { key, lists })
+        Some(FeedResult { key, lists })
     }
 
     /// Records whether the lists that were read were accepted. A feed whose content is held back is retried
     /// as after a failure, because a gateway may have put another page in its place.
-    pub fn judge<'a>(&mut self, lists: impl Iterator<Item = &'a str>, rows: &Lists) {
+    pub fn judge<'a>(&mut self, lists: impl Iterator<Item = &'a str>, rows: &ListRegistry) {
         let read: BTreeSet<&str> = lists.collect();
         for fed in self.feeds.values_mut() {
             let mut own = fed.lists.iter().filter(|list| read.contains(&***list)).peekable();
@@ -261,14 +261,17 @@ impl Feeds {
     }
 
     /// The addresses where the hosts of feeds were last reached. Lists must not block them.
-    pub fn facts(&self) -> Vec<Fact> {
+    pub fn facts(&self) -> Vec<ProtectedAddress> {
         let day = i64::try_from(GUARDED_FOR.as_secs()).unwrap_or(i64::MAX);
         let now = clock::now();
-        let of = |fed: &Fed| {
+        let of = |fed: &FeedState| {
             let name = fed.name();
             let recent = fed.reached.clone().filter(|reached| reached.at.later_by(day) > now);
             let from = recent.into_iter().flat_map(|reached| reached.from).take(MOST_GUARDED);
-            from.map(move |address| Fact { address: address.to_canonical(), what: What::Feed(name.clone()) })
+            from.map(move |address| ProtectedAddress {
+                address: address.to_canonical(),
+                what: HostRole::Feed(name.clone()),
+            })
         };
         self.feeds.values().flat_map(of).collect()
     }
@@ -287,13 +290,13 @@ impl Feeds {
 /// The feeds that a configuration names. Lists with the same feed share it: the largest size limit, the
 /// longest timeout and the shortest interval apply. A permission given for one list alone makes a feed of its
 /// own.
-fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
-    let mut all: BTreeMap<Key, Wanted> = BTreeMap::new();
+fn wanted(config: &Config) -> BTreeMap<FeedKey, ConfiguredFeed> {
+    let mut all: BTreeMap<FeedKey, ConfiguredFeed> = BTreeMap::new();
     for list in &config.lists {
         let Some(feed) = &list.feed else { continue };
         let most = list.limits.most_bytes();
-        let new = || Wanted { feed: feed.clone(), most, lists: BTreeSet::new() };
-        let wanted = all.entry(Key::of(&feed.key())).or_insert_with(new);
+        let new = || ConfiguredFeed { feed: feed.clone(), most, lists: BTreeSet::new() };
+        let wanted = all.entry(FeedKey::of(&feed.key())).or_insert_with(new);
         wanted.lists.insert(list.name.as_str().into());
         wanted.most = wanted.most.max(most);
         wanted.feed.refresh = wanted.feed.refresh.min(feed.refresh);
@@ -303,15 +306,15 @@ fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
 }
 
 /// The host of each list of these feeds, and where it was last reached.
-fn reached<'a>(feeds: impl Iterator<Item = &'a Fed>) -> BTreeMap<Arc<str>, (String, Reached)> {
-    let of = |fed: &'a Fed| {
+fn reached<'a>(feeds: impl Iterator<Item = &'a FeedState>) -> BTreeMap<Arc<str>, (String, ReachedServers)> {
+    let of = |fed: &'a FeedState| {
         let host = fed.feed.url.host();
         fed.lists.iter().filter_map(move |list| Some((list.clone(), (host.to_owned(), fed.reached.clone()?))))
     };
     feeds.flat_map(of).collect()
 }
 
-fn is_held_back(rows: &Lists, list: &str) -> bool {
+fn is_held_back(rows: &ListRegistry, list: &str) -> bool {
     let reading = rows.find(list).and_then(|id| rows.get(id).reading.as_ref());
     reading.is_some_and(|reading| reading.trouble.is_some())
 }

@@ -6,7 +6,7 @@ use crate::blocklist::Timestamp;
 
 /// The addresses of servers, and when they last answered.
 #[derive(Clone, Debug)]
-pub struct Reached {
+pub struct ReachedServers {
     pub from: Vec<IpAddr>,
     pub at: Timestamp,
 }

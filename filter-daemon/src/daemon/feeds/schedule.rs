@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::source::feeds::Note;
+use crate::source::feeds::FeedNote;
 
 /// The delay after the first failure.
 const SOON: Duration = Duration::from_secs(15);
@@ -18,9 +18,9 @@ const LONGEST_OVER_A_START: Duration = Duration::from_secs(5 * 60);
 
 /// A random number out of the full range.
 #[derive(Clone, Copy, Debug)]
-pub struct Chance(pub u16);
+pub struct RandomNumber(pub u16);
 
-impl Chance {
+impl RandomNumber {
     /// A number from the kernel, or the middle of the range if there is none.
     pub fn new() -> Self {
         let mut bytes = [0x00, 0x80];
@@ -35,12 +35,17 @@ impl Chance {
 }
 
 /// The delay after a successful fetch.
-pub fn after_success(refresh: Duration, chance: Chance) -> Duration {
+pub fn after_success(refresh: Duration, chance: RandomNumber) -> Duration {
     chance.around(refresh)
 }
 
 /// The delay after this many failures in a row; `asked` is the delay that the server wants.
-pub fn after_failure(times: u32, refresh: Duration, asked: Option<Duration>, chance: Chance) -> Duration {
+pub fn after_failure(
+    times: u32,
+    refresh: Duration,
+    asked: Option<Duration>,
+    chance: RandomNumber,
+) -> Duration {
     let doubled = SOON.saturating_mul(1 << times.saturating_sub(1).min(20)).min(refresh);
     chance.around(doubled).max(asked.unwrap_or_default().min(LONGEST))
 }
@@ -56,11 +61,11 @@ pub fn over_a_start(wait: Duration, asked: Option<Duration>) -> Duration {
 /// `now` and `not_before` are wall-clock times. A `not_before` was stored by a failure after the last
 /// success, so it counts instead of the time of that success.
 pub fn after_start(
-    note: Option<&Note>,
+    note: Option<&FeedNote>,
     not_before: Option<u64>,
     now: u64,
     refresh: Duration,
-    chance: Chance,
+    chance: RandomNumber,
 ) -> Duration {
     if let Some(then) = not_before {
         let asked = Duration::from_secs(then.saturating_sub(now));
@@ -75,35 +80,36 @@ mod tests {
     use super::*;
 
     const HOUR: Duration = Duration::from_secs(3600);
-    const EXACTLY: Chance = Chance(u16::MAX / 2 + 1);
+    const EXACTLY: RandomNumber = RandomNumber(u16::MAX / 2 + 1);
 
     fn seconds(time: Duration) -> u64 {
         time.as_secs_f64().round() as u64
     }
 
     #[test]
-    fn nobody_is_asked_at_the_same_moment_by_all() {
-        let times = [Chance(0), EXACTLY, Chance(u16::MAX)].map(|chance| seconds(after_success(HOUR, chance)));
+    fn downloads_are_spread_randomly() {
+        let times = [RandomNumber(0), EXACTLY, RandomNumber(u16::MAX)]
+            .map(|chance| seconds(after_success(HOUR, chance)));
         assert_eq!(times, [3240, 3600, 3960]);
     }
 
     #[test]
-    fn what_fails_is_tried_soon_and_then_less_often_but_not_less_than_what_works() {
+    fn failures_are_retried_with_growing_pauses() {
         let after = |times| seconds(after_failure(times, HOUR, None, EXACTLY));
         assert_eq!([1, 2, 3, 8, 9, 99].map(after), [15, 30, 60, 1920, 3600, 3600]);
     }
 
     #[test]
-    fn a_server_says_when_to_come_again_but_not_next_year() {
+    fn retry_after_is_respected_within_limits() {
         let after = |asked: u64| seconds(after_failure(1, HOUR, Some(Duration::from_secs(asked)), EXACTLY));
         assert_eq!([1, 7200, 31_536_000].map(after), [15, 7200, 86_400]);
     }
 
     #[test]
-    fn a_start_goes_on_where_the_filterd_before_was() {
+    fn start_continues_the_earlier_schedule() {
         let now = 1_000_000;
         let after = |checked: Option<u64>, not_before| {
-            let note = checked.map(|checked| Note { checked, ..Note::default() });
+            let note = checked.map(|checked| FeedNote { checked, ..FeedNote::default() });
             seconds(after_start(note.as_ref(), not_before, now, HOUR, EXACTLY))
         };
         assert_eq!(after(None, None), 0, "it was never fetched");
@@ -119,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_waits_for_what_failed_before_it_but_not_for_hours_unless_the_server_wants_it() {
+    fn start_waits_for_failed_download_within_limits() {
         let over = |wait, asked: Option<u64>| {
             seconds(over_a_start(Duration::from_secs(wait), asked.map(Duration::from_secs)))
         };

@@ -3,20 +3,20 @@
 use std::io::Cursor;
 use std::sync::Mutex;
 
-use super::fetching::{Body, Got};
+use super::fetching::{FetchResponse, ResponseBody};
 use super::*;
-use crate::blocklist::{Blocklist, Change, Origin, Polarity, Trouble, Want};
+use crate::blocklist::{Blocklist, Change, ListTrouble, Origin, Polarity, Want};
 use crate::config;
-use crate::fetch::{FetchError, Order};
+use crate::fetch::{FetchError, FetchOrder};
 
 /// The answer to the next fetch.
-type Answer = Box<dyn Fn(&Order) -> Result<Got, FetchError> + Send>;
+type Answer = Box<dyn Fn(&FetchOrder) -> Result<FetchResponse, FetchError> + Send>;
 
 struct Place {
     state: tempfile::TempDir,
     feeds: Feeds,
     answer: Arc<Mutex<Answer>>,
-    orders: Arc<Mutex<Vec<Order>>>,
+    orders: Arc<Mutex<Vec<FetchOrder>>>,
 }
 
 const ONE: &str = "lists: [{name: ipsum, url: 'https://a.example/ipsum.txt?key=sesame', refresh: 1h}]";
@@ -25,10 +25,16 @@ fn config(text: &str) -> Config {
     config::parse(Path::new("/etc/filterd.yaml"), text.into()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn body(bytes: &'static str) -> Result<Got, FetchError> {
+fn body(bytes: &'static str) -> Result<FetchResponse, FetchError> {
     let from = (1..=12).map(|host| IpAddr::from([203, 0, 113, host])).collect();
     let bytes = Box::new(Cursor::new(bytes));
-    Ok(Got::Body(Body { etag: Some("\"1\"".into()), last_modified: None, content_type: None, from, bytes }))
+    Ok(FetchResponse::Body(ResponseBody {
+        etag: Some("\"1\"".into()),
+        last_modified: None,
+        content_type: None,
+        from,
+        bytes,
+    }))
 }
 
 impl Place {
@@ -41,15 +47,15 @@ impl Place {
         let orders = Arc::new(Mutex::new(Vec::new()));
         let mut feeds = Feeds::begin(state.path(), &config(text));
         let (says, hears) = (answer.clone(), orders.clone());
-        let fetch: Arc<Fetch> = Arc::new(move |order: &Order| {
+        let fetch: Arc<FetchFunction> = Arc::new(move |order: &FetchOrder| {
             hears.lock().unwrap().push(order.clone());
             says.lock().unwrap()(order)
         });
-        feeds.go_by(Means { fetch: Some(fetch), handed: Arc::default() });
+        feeds.go_by(FetchTools { fetch: Some(fetch), handed: Arc::default() });
         Self { state, feeds, answer, orders }
     }
 
-    fn answers(&self, answer: impl Fn(&Order) -> Result<Got, FetchError> + Send + 'static) {
+    fn answers(&self, answer: impl Fn(&FetchOrder) -> Result<FetchResponse, FetchError> + Send + 'static) {
         *self.answer.lock().unwrap() = Box::new(answer);
     }
 
@@ -80,7 +86,7 @@ impl Place {
 }
 
 #[tokio::test]
-async fn what_was_never_fetched_is_fetched_at_once_and_then_when_its_time_has_come() {
+async fn new_feed_is_downloaded_at_once_then_scheduled() {
     let mut place = Place::new(ONE);
     assert_eq!(place.feeds.until_due(), Some(Duration::ZERO));
     assert!(place.told().is_empty(), "that it was not fetched yet is no fault");
@@ -93,14 +99,14 @@ async fn what_was_never_fetched_is_fetched_at_once_and_then_when_its_time_has_co
 }
 
 #[tokio::test]
-async fn the_next_filterd_knows_what_was_fetched_and_asks_only_for_what_is_new() {
+async fn next_daemon_asks_only_for_new_bytes() {
     let mut place = Place::new(ONE);
     place.fetch().await;
     let mut next = Place::at(place.state, ONE);
     assert!(next.feeds.until_due().unwrap() > Duration::from_secs(3000), "it is fresh");
     next.answers(|order| {
         assert_eq!(order.etag.as_deref(), Some("\"1\""));
-        Ok(Got::Unchanged { from: vec![IpAddr::from([203, 0, 113, 99])] })
+        Ok(FetchResponse::Unchanged { from: vec![IpAddr::from([203, 0, 113, 99])] })
     });
     assert_eq!(next.feeds.ask(&["ipsum".into()]).len(), 1);
     assert_eq!(next.fetch().await, ["ipsum"]);
@@ -109,7 +115,7 @@ async fn the_next_filterd_knows_what_was_fetched_and_asks_only_for_what_is_new()
 }
 
 #[tokio::test]
-async fn what_fails_or_breaks_off_leaves_what_was_there_and_is_told_until_it_is_well() {
+async fn failed_download_keeps_list_and_is_reported() {
     struct Breaks(bool);
     impl std::io::Read for Breaks {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
@@ -122,9 +128,15 @@ async fn what_fails_or_breaks_off_leaves_what_was_there_and_is_told_until_it_is_
     }
     let mut place = Place::new(ONE);
     place.fetch().await;
-    let breaks = |_: &Order| {
+    let breaks = |_: &FetchOrder| {
         let bytes = Box::new(Breaks(false));
-        Ok(Got::Body(Body { etag: None, last_modified: None, content_type: None, from: Vec::new(), bytes }))
+        Ok(FetchResponse::Body(ResponseBody {
+            etag: None,
+            last_modified: None,
+            content_type: None,
+            from: Vec::new(),
+            bytes,
+        }))
     };
     place.answers(|_| Err(FetchError::Status(504, Some(Duration::from_secs(600)))));
     place.feeds.ask(&["ipsum".into()]);
@@ -152,7 +164,7 @@ async fn what_fails_or_breaks_off_leaves_what_was_there_and_is_told_until_it_is_
 }
 
 #[tokio::test]
-async fn the_next_filterd_goes_on_with_what_failed_of_what_had_come() {
+async fn next_daemon_continues_with_failed_feed() {
     let mut place = Place::new(ONE);
     place.fetch().await;
     place.answers(|_| Err(FetchError::Status(404, None)));
@@ -167,7 +179,7 @@ async fn the_next_filterd_goes_on_with_what_failed_of_what_had_come() {
     assert!(next.fetch().await.is_empty());
     let wait = next.feeds.until_due().unwrap().as_secs();
     assert!((26..=34).contains(&wait), "it was the second time: {wait}");
-    next.answers(|_| Ok(Got::Unchanged { from: vec![] }));
+    next.answers(|_| Ok(FetchResponse::Unchanged { from: vec![] }));
     next.feeds.ask(&["ipsum".into()]);
     assert_eq!(next.fetch().await, ["ipsum"]);
     let last = Place::at(next.state, ONE);
@@ -182,11 +194,11 @@ async fn no_more_than_four_are_fetched_at_once() {
     let mut place = Place::new(&format!("lists: [{}]", lists.join(", ")));
     let (go_on, wait) = std::sync::mpsc::channel::<()>();
     let wait = Mutex::new(wait);
-    let answer: Arc<Fetch> = Arc::new(move |_: &Order| {
+    let answer: Arc<FetchFunction> = Arc::new(move |_: &FetchOrder| {
         _ = wait.lock().unwrap().recv();
         body("192.0.2.1\n")
     });
-    place.feeds.go_by(Means { fetch: Some(answer), handed: Arc::default() });
+    place.feeds.go_by(FetchTools { fetch: Some(answer), handed: Arc::default() });
     place.feeds.mind(Vec::new);
     assert_eq!(place.feeds.running.len(), 4);
     assert_eq!(place.feeds.until_due(), None, "the others wait for one of these");
@@ -198,7 +210,7 @@ async fn no_more_than_four_are_fetched_at_once() {
 }
 
 #[tokio::test]
-async fn whoever_asks_while_it_is_fetched_gets_what_came_after() {
+async fn refresh_during_download_gets_a_later_one() {
     let mut place = Place::new(ONE);
     place.feeds.mind(Vec::new);
     place.feeds.ask(&["ipsum".into()]);
@@ -209,7 +221,7 @@ async fn whoever_asks_while_it_is_fetched_gets_what_came_after() {
 }
 
 #[tokio::test]
-async fn eight_addresses_of_each_are_guarded_for_a_day() {
+async fn eight_servers_are_guarded_for_a_day() {
     let mut place = Place::new(ONE);
     place.fetch().await;
     assert_eq!(place.feeds.facts().len(), 8);
@@ -221,7 +233,7 @@ async fn eight_addresses_of_each_are_guarded_for_a_day() {
 }
 
 #[tokio::test]
-async fn servers_stay_guarded_while_the_list_names_their_host() {
+async fn servers_stay_guarded_while_host_is_named() {
     let mut place = Place::new(ONE);
     place.fetch().await;
     let other = ONE.replace("ipsum.txt", "gone.txt");
@@ -243,7 +255,7 @@ async fn servers_stay_guarded_while_the_list_names_their_host() {
 }
 
 #[tokio::test]
-async fn what_the_configuration_no_longer_names_goes_and_what_it_says_otherwise_is_tried_at_once() {
+async fn removed_feed_ends_and_changed_one_restarts() {
     let mut place = Place::new(ONE);
     place.fetch().await;
     place.feeds.follow(&config(&ONE.replace("ipsum,", "other,")));
@@ -259,7 +271,7 @@ async fn what_the_configuration_no_longer_names_goes_and_what_it_says_otherwise_
 }
 
 #[tokio::test]
-async fn two_lists_of_one_url_are_fetched_once_as_large_as_either_may_be() {
+async fn shared_url_is_downloaded_once_with_larger_limit() {
     let two = "lists: [{name: b, url: 'https://a.example/', max_entries: 10}, {name: a, url: 'https://a.example/'}]";
     let mut place = Place::new(two);
     assert_eq!(place.fetch().await, ["a", "b"]);
@@ -269,7 +281,7 @@ async fn two_lists_of_one_url_are_fetched_once_as_large_as_either_may_be() {
 }
 
 #[tokio::test]
-async fn nothing_is_written_once_another_filterd_has_the_place() {
+async fn nothing_is_written_after_takeover() {
     let mut place = Place::new(ONE);
     place.feeds.let_go();
     assert!(place.fetch().await.is_empty());
@@ -280,7 +292,7 @@ async fn nothing_is_written_once_another_filterd_has_the_place() {
 }
 
 #[tokio::test]
-async fn a_state_directory_that_takes_nothing_is_told() {
+async fn unwritable_state_directory_is_reported() {
     let mut place = Place::new(ONE);
     std::fs::write(place.state.path().join("feeds"), "").unwrap();
     assert!(place.fetch().await.is_empty());
@@ -294,7 +306,7 @@ async fn a_state_directory_that_takes_nothing_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_said_otherwise_while_it_is_fetched_is_fetched_once_more() {
+async fn feed_changed_during_download_is_downloaded_again() {
     let mut place = Place::new(ONE);
     place.feeds.mind(Vec::new);
     place.feeds.follow(&config(&ONE.replace("1h", "2h")));
@@ -304,7 +316,7 @@ async fn what_is_said_otherwise_while_it_is_fetched_is_fetched_once_more() {
 }
 
 #[tokio::test]
-async fn a_feed_that_was_gone_for_a_moment_is_not_told_by_the_fetch_of_before() {
+async fn readded_feed_ignores_its_earlier_download() {
     let mut place = Place::new(ONE);
     let answer = place.answer.clone();
     {
@@ -357,13 +369,13 @@ fn read(is_held_back: bool) -> Blocklist {
     let mut blocklist = Blocklist::default();
     let id = blocklist.make_list("ipsum", Origin::File, Polarity::Block, clock::now()).unwrap();
     let trouble =
-        Trouble { since: clock::now(), message: "it looks like HTML".into(), remedy: String::new() };
+        ListTrouble { since: clock::now(), message: "it looks like HTML".into(), remedy: String::new() };
     blocklist.lists_mut().reading_mut(id).trouble = is_held_back.then_some(trouble);
     blocklist
 }
 
 #[tokio::test]
-async fn what_is_held_back_is_asked_for_again_as_after_a_failure_and_whole() {
+async fn held_back_download_is_retried_completely() {
     let mut place = Place::new(ONE);
     let mut waits = Vec::new();
     for _ in 0..3 {
@@ -392,7 +404,7 @@ async fn what_is_held_back_is_asked_for_again_as_after_a_failure_and_whole() {
 }
 
 #[tokio::test]
-async fn the_next_filterd_waits_for_what_never_came_as_its_server_wants_it() {
+async fn next_daemon_respects_retry_after_without_bytes() {
     for (asked, waits) in [(Some(600), 590..=600), (None, 12..=17)] {
         let mut place = Place::new(ONE);
         place.answers(move |_| Err(FetchError::Status(429, asked.map(Duration::from_secs))));
@@ -408,7 +420,7 @@ async fn the_next_filterd_waits_for_what_never_came_as_its_server_wants_it() {
 }
 
 #[tokio::test]
-async fn what_is_allowed_for_one_list_is_not_for_another_of_the_same_url() {
+async fn permission_of_one_list_does_not_extend() {
     let two = "lists: [{name: b, url: 'http://a.example/', allow_private: true}, {name: a, url: 'http://a.example/'}, \
                {name: c, url: 'http://a.example/', insecure: true}]";
     let mut place = Place::new(two);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use filter_common::target::Target;
 
-use super::{Fed, Feeds};
-use crate::blocklist::{Blocklist, List, Polarity};
+use super::{FeedState, Feeds};
+use crate::blocklist::{Blocklist, ListInfo, Polarity};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::lists::{self, Fetching, Trouble};
@@ -59,7 +59,7 @@ impl Feeds {
     }
 
     /// Adds where lists come from, and the state of their fetches.
-    pub fn tell(&self, lists: &mut [lists::List], config: &Config, blocklist: &Blocklist) {
+    pub fn tell(&self, lists: &mut [lists::ListDetails], config: &Config, blocklist: &Blocklist) {
         let said: HashMap<&str, &Path> =
             config.lists.iter().map(|said| (said.name.as_str(), said.path.as_path())).collect();
         for list in lists {
@@ -80,12 +80,12 @@ impl Feeds {
         }
     }
 
-    fn of(&self, list: &str) -> Option<&Fed> {
+    fn of(&self, list: &str) -> Option<&FeedState> {
         self.feeds.values().find(|fed| fed.lists.contains(list))
     }
 }
 
-impl Fed {
+impl FeedState {
     fn told(&self, list: &Arc<str>, blocklist: &Blocklist) -> Option<Explanation> {
         let failed = self.failed.as_ref()?;
         let row = blocklist.lists().find(list).map(|id| blocklist.lists().get(id));
@@ -107,7 +107,7 @@ impl Fed {
     }
 }
 
-impl Fed {
+impl FeedState {
     /// Returns a server of this feed whose answers filterd drops: one that the URL names by address, or one
     /// that it was fetched from before.
     fn blocked_server(&self, blocklist: &Blocklist) -> Option<IpAddr> {
@@ -122,7 +122,7 @@ impl Fed {
 }
 
 /// The entries that remain in force, as text.
-fn in_force(list: Option<&List>) -> String {
+fn in_force(list: Option<&ListInfo>) -> String {
     let Some(list) = list.filter(|list| list.entries > 0) else { return "it has no entries".to_owned() };
     let at = list.reading.as_ref().and_then(|reading| Some(reading.accepted.as_ref()?.at));
     let of = at.map_or_else(String::new, |at| format!(" read on {}", date::utc(clock::on_the_wall(at))));

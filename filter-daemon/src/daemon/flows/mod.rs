@@ -18,29 +18,29 @@ use crate::clock;
 use crate::control::wire::{About, Fault, status};
 use crate::kernel::{Filter, KernelError};
 use crate::text::{Explain, Explanation};
-use watch::Watch;
+use watch::PortWatcher;
 
 /// How many flows are handed over at once.
 const PAGE: usize = 512;
 
 /// The part of the owner's state that concerns own flows.
 #[derive(Default)]
-pub struct Flows {
-    watch: Option<Watch>,
+pub struct OwnFlows {
+    watch: Option<PortWatcher>,
     /// How many open flows the last look found.
     found: u64,
     /// Why open flows could not be stored, and since when.
     refused: Option<(Timestamp, Explanation)>,
 }
 
-impl Flows {
+impl OwnFlows {
     /// Starts or stops making own flows known, as the present settings require.
     pub fn follow(&mut self, filter: &mut Filter) {
         if !filter.settings().match_new {
             self.watch = None;
             self.refused = None;
         } else if self.watch.is_none() {
-            let begun = filter.ports().and_then(Watch::begin);
+            let begun = filter.ports().and_then(PortWatcher::begin);
             match begun {
                 Ok(watch) => {
                     info!(
@@ -50,7 +50,7 @@ impl Flows {
                     self.watch = Some(watch);
                     self.seed(filter);
                 }
-                Err(error) => self.is_refused(&error),
+                Err(error) => self.note_refusal(&error),
             }
         }
     }
@@ -70,11 +70,11 @@ impl Flows {
         });
         match seeded {
             Ok(found) => (self.found, self.refused) = (found, None),
-            Err(error) => self.is_refused(&error),
+            Err(error) => self.note_refusal(&error),
         }
     }
 
-    fn is_refused(&mut self, error: &KernelError) {
+    fn note_refusal(&mut self, error: &KernelError) {
         let told = error.explain();
         if self.refused.as_ref().is_none_or(|(_, before)| *before != told) {
             error!("own flows: {told}");
@@ -91,7 +91,7 @@ impl Flows {
             let remedy = told.remedy.unwrap_or_else(|| "to retry: filterd reload".to_owned());
             fault(since, message, remedy)
         });
-        let unseen = self.watch.as_ref().and_then(Watch::unseen).map(|(since, why)| {
+        let unseen = self.watch.as_ref().and_then(PortWatcher::unseen).map(|(since, why)| {
             let message = format!("cannot read which UDP ports have services: {why}");
             fault(since, message, "filterd retries every second".to_owned())
         });

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use filter_common::flow::{KEY_WORDS, Key, Protocol as Upper, ROOM, mapped};
 use filter_common::hash::Address6;
 
-use crate::daemon::sockets::{Connection, Protocol};
+use crate::daemon::sockets::{PeerConnection, Protocol};
 
 /// Their keys, up to the room in the map.
-pub fn flows(connections: &[Connection]) -> Vec<[u64; KEY_WORDS]> {
-    let key = |one: &Connection| {
+pub fn flows(connections: &[PeerConnection]) -> Vec<[u64; KEY_WORDS]> {
+    let key = |one: &PeerConnection| {
         let upper = match one.protocol {
             Protocol::Tcp => Upper::Tcp,
             Protocol::Udp => Upper::Udp,
@@ -34,8 +34,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_this_host_began_is_remembered_by_who_is_at_the_other_end() {
-        let one = |protocol, ours, peer: &str, is_own| Connection {
+    fn own_connection_is_remembered_by_its_peer() {
+        let one = |protocol, ours, peer: &str, is_own| PeerConnection {
             protocol,
             ours,
             peer: peer.parse().unwrap(),

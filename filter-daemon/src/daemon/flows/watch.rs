@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use crate::blocklist::Timestamp;
 use crate::clock;
-use crate::daemon::sockets::{Ports, Range};
+use crate::daemon::sockets::{PortRange, UdpPorts};
 use crate::kernel::KernelError;
 use crate::kernel::window::Window;
 
@@ -20,21 +20,21 @@ use crate::kernel::window::Window;
 const APART: Duration = Duration::from_secs(1);
 
 /// The thread, which ends when this is dropped.
-pub struct Watch {
+pub struct PortWatcher {
     window: Window,
-    seen: watch::Receiver<Seen>,
+    seen: watch::Receiver<ObservedPorts>,
     _ends: Sender<()>,
 }
 
 /// The result of the last look.
 #[derive(Clone, Debug)]
-struct Seen {
-    range: Range,
+struct ObservedPorts {
+    range: PortRange,
     /// Why looks fail now, and since when.
     unseen: Option<(Timestamp, String)>,
 }
 
-impl Watch {
+impl PortWatcher {
     /// Looks once before it returns, so that packets sent from now on are judged correctly, and then every
     /// second.
     pub fn begin(map: OwnedFd) -> Result<Self, KernelError> {
@@ -43,7 +43,7 @@ impl Watch {
         let (window, written) = (open()?, open()?);
         let unseen = |error: io::Error| KernelError::Sockets { reason: error.to_string() };
         let range = look(&written).map_err(unseen)?;
-        let (tell, seen) = watch::channel(Seen { range, unseen: None });
+        let (tell, seen) = watch::channel(ObservedPorts { range, unseen: None });
         let (ends, ended) = channel::<()>();
         let looks = move || {
             while ended.recv_timeout(APART) == Err(RecvTimeoutError::Timeout) {
@@ -57,7 +57,7 @@ impl Watch {
     }
 
     /// The ports that may begin flows.
-    pub fn range(&self) -> Range {
+    pub fn range(&self) -> PortRange {
         self.seen.borrow().range
     }
 
@@ -72,9 +72,9 @@ impl Watch {
     }
 }
 
-impl Seen {
+impl ObservedPorts {
     /// Records the result of a look. Returns true if it differs from the last one.
-    fn take(&mut self, found: io::Result<Range>, now: Timestamp) -> bool {
+    fn take(&mut self, found: io::Result<PortRange>, now: Timestamp) -> bool {
         let before = (self.range, self.unseen.is_some());
         match found {
             Ok(range) => *self = Self { range, unseen: None },
@@ -85,8 +85,8 @@ impl Seen {
     }
 }
 
-fn look(window: &Window) -> io::Result<Range> {
-    let ports = Ports::look()?;
+fn look(window: &Window) -> io::Result<PortRange> {
+    let ports = UdpPorts::look()?;
     for (word, bits) in (0..PORT_WORDS).zip(ports.bits()) {
         window.change(word, *bits);
     }
@@ -98,14 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_seen_any_more_is_told_since_then_and_until_it_is_seen_again() {
-        let mut seen = Seen { range: Range::default(), unseen: None };
+    fn unseen_ports_are_reported_until_seen_again() {
+        let mut seen = ObservedPorts { range: PortRange::default(), unseen: None };
         let gone = || Err(io::Error::other("no"));
         assert!(seen.take(gone(), Timestamp::from_secs(7)));
         assert!(!seen.take(gone(), Timestamp::from_secs(8)));
         assert_eq!(seen.unseen, Some((Timestamp::from_secs(7), "no".to_owned())));
-        assert!(seen.take(Ok(Range::default()), Timestamp::from_secs(9)));
+        assert!(seen.take(Ok(PortRange::default()), Timestamp::from_secs(9)));
         assert_eq!(seen.unseen, None);
-        assert!(!seen.take(Ok(Range::default()), Timestamp::from_secs(9)));
+        assert!(!seen.take(Ok(PortRange::default()), Timestamp::from_secs(9)));
     }
 }

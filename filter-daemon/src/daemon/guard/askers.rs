@@ -14,7 +14,7 @@ use nix::fcntl::OFlag;
 use tokio::sync::mpsc;
 use tracing::warn;
 
-use crate::host::{Connection, Fact, What};
+use crate::host::{HostRole, ProtectedAddress, SshConnection};
 use crate::text::printable;
 
 /// The file in the state directory; each line is a connection as sshd writes it.
@@ -31,16 +31,16 @@ const MOST: usize = 64;
 #[derive(Default)]
 pub struct Askers {
     told: Option<mpsc::Receiver<String>>,
-    known: VecDeque<Connection>,
-    note: Note,
+    known: VecDeque<SshConnection>,
+    note: AskersNote,
 }
 
 /// The file for the next start.
 #[derive(Default)]
-struct Note {
+struct AskersNote {
     /// Nothing is written without a path.
     place: Option<PathBuf>,
-    written: VecDeque<Connection>,
+    written: VecDeque<SshConnection>,
     has_failed: bool,
 }
 
@@ -50,10 +50,10 @@ impl Askers {
     pub fn noted_in(state: &Path) -> Self {
         let place = state.join(FILE);
         let text = read(&place).unwrap_or_default();
-        let noted: VecDeque<_> = text.lines().filter_map(Connection::parse).take(MOST).collect();
-        let stands = |connection: &&Connection| connection.is_open().unwrap_or(false);
+        let noted: VecDeque<_> = text.lines().filter_map(SshConnection::parse).take(MOST).collect();
+        let stands = |connection: &&SshConnection| connection.is_open().unwrap_or(false);
         let known = noted.iter().filter(stands).copied().collect();
-        Self { told: None, known, note: Note { place: Some(place), written: noted, has_failed: false } }
+        Self { told: None, known, note: AskersNote { place: Some(place), written: noted, has_failed: false } }
     }
 
     /// Sets the channel that reports connections.
@@ -64,7 +64,7 @@ impl Askers {
     /// Takes the connections that were reported. Connections that the kernel does not know are ignored.
     pub fn hear(&mut self) {
         while let Some(words) = self.told.as_mut().and_then(|told| told.try_recv().ok()) {
-            if let Some(connection) = Connection::parse(&words) {
+            if let Some(connection) = SshConnection::parse(&words) {
                 self.take(connection, stands(&connection));
             }
         }
@@ -77,11 +77,13 @@ impl Askers {
     }
 
     /// The addresses that they come from.
-    pub fn facts(&self) -> impl Iterator<Item = Fact> + '_ {
-        self.known.iter().map(|connection| Fact { address: connection.peer.ip(), what: What::Asker })
+    pub fn facts(&self) -> impl Iterator<Item = ProtectedAddress> + '_ {
+        self.known
+            .iter()
+            .map(|connection| ProtectedAddress { address: connection.peer.ip(), what: HostRole::Asker })
     }
 
-    fn take(&mut self, connection: Connection, stands: bool) {
+    fn take(&mut self, connection: SshConnection, stands: bool) {
         self.known.retain(|known| *known != connection);
         if stands {
             self.known.push_back(connection);
@@ -92,9 +94,9 @@ impl Askers {
     }
 }
 
-impl Note {
+impl AskersNote {
     /// Writes the file if it differs, so that the next filterd knows the connections however this one ends.
-    fn keep(&mut self, known: &VecDeque<Connection>) {
+    fn keep(&mut self, known: &VecDeque<SshConnection>) {
         let Some(place) = self.place.as_ref().filter(|_| self.written != *known) else { return };
         self.written.clone_from(known);
         let written = write(place, known);
@@ -118,7 +120,7 @@ fn read(place: &Path) -> io::Result<String> {
 }
 
 /// Writes the file without syncing it to disk, because no connection survives a crash of the machine.
-fn write(place: &Path, known: &VecDeque<Connection>) -> io::Result<()> {
+fn write(place: &Path, known: &VecDeque<SshConnection>) -> io::Result<()> {
     if known.is_empty() {
         _ = fs::remove_file(place);
         return Ok(());
@@ -132,7 +134,7 @@ fn write(place: &Path, known: &VecDeque<Connection>) -> io::Result<()> {
 
 /// If the kernel does not tell, the connection counts as open: the user who sent the request could allow any
 /// address anyway.
-fn stands(connection: &Connection) -> bool {
+fn stands(connection: &SshConnection) -> bool {
     connection.is_open().unwrap_or(true)
 }
 
@@ -143,8 +145,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_those_who_are_there_are_known_and_not_too_many() {
-        let connection = |port: usize| Connection::parse(&format!("192.0.2.7 {port} 192.0.2.1 22")).unwrap();
+    fn only_present_askers_are_kept_within_limit() {
+        let connection =
+            |port: usize| SshConnection::parse(&format!("192.0.2.7 {port} 192.0.2.1 22")).unwrap();
         let mut askers = Askers::default();
         for port in 1..=2 * MOST {
             askers.take(connection(port), true);
@@ -158,12 +161,12 @@ mod tests {
         assert_eq!(askers.facts().count(), 0, "the kernel knows of none of them");
     }
     #[test]
-    fn those_who_are_still_there_are_known_to_the_next_start() {
+    fn present_askers_are_known_after_restart() {
         let state = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let there = Connection { peer: client.local_addr().unwrap(), own: client.peer_addr().unwrap() };
-        let gone = Connection::parse("192.0.2.7 51000 192.0.2.1 22").unwrap();
+        let there = SshConnection { peer: client.local_addr().unwrap(), own: client.peer_addr().unwrap() };
+        let gone = SshConnection::parse("192.0.2.7 51000 192.0.2.1 22").unwrap();
         let mut askers = Askers::noted_in(state.path());
         askers.take(gone, true);
         askers.take(there, true);

@@ -23,16 +23,16 @@ use tracing::{error, info};
 use super::commit::Protection;
 use super::diff::GuardedAddresses;
 use crate::blocklist::{
-    Blocklist, Change, From, Origin, Polarity, Record, Refusal, Targets, Timestamp, Want,
+    Blocklist, Change, Origin, Polarity, Record, Refusal, ReleaseFrom, Targets, Timestamp, Want,
 };
 use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::name::GUARD_LIST;
 use crate::control::wire::{About, Fault};
-use crate::host::{self, Fact, Places, Stamp, Untold};
+use crate::host::{self, FileStamp, HostFiles, MissingFact, ProtectedAddress};
 use crate::text::{Explain, Explanation};
 use askers::Askers;
-pub use view::{Guarded, View};
+pub use view::{GuardView, GuardedTarget};
 
 /// How often files are checked while there are no requests.
 const POLL: Duration = Duration::from_secs(5);
@@ -44,18 +44,18 @@ const LOOKS_APART: Duration = Duration::from_millis(500);
 /// everything allowed.
 const MOST: usize = 1 << 14;
 
-type Links = Result<Vec<Fact>, String>;
+type LinkFacts = Result<Vec<ProtectedAddress>, String>;
 
 /// The part of the owner's state that concerns the needs of this host.
 pub struct Guard {
-    places: Places,
-    links: Vec<Fact>,
+    places: HostFiles,
+    links: Vec<ProtectedAddress>,
     /// Name servers and login sessions.
-    files: Vec<Fact>,
-    stamp: Stamp,
+    files: Vec<ProtectedAddress>,
+    stamp: FileStamp,
     looked_at: Instant,
     /// A running search for addresses and gateways.
-    looking: Option<JoinHandle<Links>>,
+    looking: Option<JoinHandle<LinkFacts>>,
     links_at: Instant,
     /// Addresses or routes have changed since.
     is_stale: bool,
@@ -64,15 +64,15 @@ pub struct Guard {
     /// The addresses of `in_force` without servers of lists. Nothing overrides these.
     needed: BTreeMap<IpAddr, Arc<str>>,
     /// Errors in finding or allowing addresses, and since when.
-    untold: BTreeMap<Untold, Timestamp>,
-    links_untold: Option<Untold>,
-    files_untold: Vec<Untold>,
-    undone: Option<Untold>,
+    untold: BTreeMap<MissingFact, Timestamp>,
+    links_untold: Option<MissingFact>,
+    files_untold: Vec<MissingFact>,
+    undone: Option<MissingFact>,
     /// Users who send requests over SSH, while their connections are open.
     askers: Askers,
     /// The servers that lists were fetched from. Lists cannot block them, but the operator can, because the
     /// publisher of a list chooses its servers.
-    feeds: Vec<Fact>,
+    feeds: Vec<ProtectedAddress>,
 }
 
 impl Guard {
@@ -89,8 +89,8 @@ impl Guard {
     fn of_nothing() -> Self {
         let now = clock::instant();
         Self {
-            stamp: Stamp::default(),
-            places: Places::default(),
+            stamp: FileStamp::default(),
+            places: HostFiles::default(),
             links: Vec::new(),
             files: Vec::new(),
             // The first check is due at once.
@@ -130,7 +130,7 @@ impl Guard {
     }
 
     /// Records that addresses or routes have changed.
-    pub fn have_changed(&mut self) {
+    pub fn mark_stale(&mut self) {
         self.is_stale = true;
     }
 
@@ -178,7 +178,7 @@ impl Guard {
     }
 
     /// Waits for the addresses and gateways that are being read, or forever if they are not.
-    pub async fn found(&mut self) -> Links {
+    pub async fn found(&mut self) -> LinkFacts {
         let Some(looking) = &mut self.looking else { return std::future::pending().await };
         let found = looking.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
         self.looking = None;
@@ -186,12 +186,12 @@ impl Guard {
     }
 
     /// Uses the addresses and gateways that were read.
-    pub fn take(&mut self, found: Links, protection: &mut Protection) {
+    pub fn take(&mut self, found: LinkFacts, protection: &mut Protection) {
         self.take_links(found);
         self.settle(protection);
     }
 
-    fn take_links(&mut self, found: Links) {
+    fn take_links(&mut self, found: LinkFacts) {
         match found {
             Ok(facts) => {
                 self.links = facts;
@@ -203,7 +203,7 @@ impl Guard {
                 let message =
                     format!("cannot read this host's addresses and gateways from the kernel: {error}");
                 let remedy = "filterd retries; until then allow them by command: filterd allow add ADDRESS";
-                self.links_untold = Some(Untold { message, remedy: remedy.to_owned() });
+                self.links_untold = Some(MissingFact { message, remedy: remedy.to_owned() });
             }
         }
         self.note_untold();
@@ -231,24 +231,24 @@ impl Guard {
     }
 
     /// Sets the servers of feeds. They are guarded at the next check of files.
-    pub fn follow_feeds(&mut self, feeds: Vec<Fact>) {
+    pub fn follow_feeds(&mut self, feeds: Vec<ProtectedAddress>) {
         self.feeds = feeds;
     }
 
     /// The addresses of this host.
     pub fn own(&self) -> Vec<IpAddr> {
-        let own = self.links.iter().filter(|fact| matches!(fact.what, host::What::Own(_)));
+        let own = self.links.iter().filter(|fact| matches!(fact.what, host::HostRole::Own(_)));
         own.map(|fact| fact.address).collect()
     }
 
     /// The facts that nothing overrides. A further need of this host is one more source here.
-    fn needed_facts(&self) -> impl Iterator<Item = Fact> + '_ {
+    fn needed_facts(&self) -> impl Iterator<Item = ProtectedAddress> + '_ {
         self.links.iter().chain(&self.files).cloned().chain(self.askers.facts())
     }
 
     /// The addresses that must be allowed, and why.
     fn wanted(&self, blocklist: &Blocklist) -> BTreeMap<IpAddr, Arc<str>> {
-        let is_blocked = |fact: &&Fact| is_blocked_by_operator(fact.address, blocklist);
+        let is_blocked = |fact: &&ProtectedAddress| is_blocked_by_operator(fact.address, blocklist);
         let servers = self.feeds.iter().filter(|fact| !is_blocked(fact)).cloned();
         by_address(self.needed_facts().chain(servers))
     }
@@ -262,10 +262,10 @@ impl Guard {
 
     /// Stops guarding the servers of lists that these targets cover, because the operator blocks them.
     /// Returns them.
-    pub fn give_way(&mut self, targets: &Targets, protection: &mut Protection) -> Vec<Guarded> {
+    pub fn give_way(&mut self, targets: &Targets, protection: &mut Protection) -> Vec<GuardedTarget> {
         let servers = self.servers();
-        let covered = View::of(&servers).covered_by(targets);
-        let is_guarded = |server: &&Guarded| self.in_force.contains_key(&server.address);
+        let covered = GuardView::of(&servers).covered_by(targets);
+        let is_guarded = |server: &&GuardedTarget| self.in_force.contains_key(&server.address);
         let gone: Vec<_> = covered.iter().filter(is_guarded).map(|server| server.address).collect();
         // If that fails, they stay guarded until the next check.
         if !gone.is_empty() && protection.commit(&release(&gone), clock::now()).is_ok() {
@@ -305,7 +305,7 @@ impl Guard {
             Err(error) => {
                 let message = format!("cannot guard the addresses this host depends on: {}", error.explain());
                 let remedy = "filterd retries every 5 s; until then they may be blocked".to_owned();
-                self.undone = Some(Untold { message, remedy });
+                self.undone = Some(MissingFact { message, remedy });
             }
         }
         self.note_untold();
@@ -313,7 +313,7 @@ impl Guard {
 
     /// Reports the needed addresses that could not be found or allowed.
     pub fn faults(&self) -> impl Iterator<Item = Fault> + '_ {
-        self.untold.iter().map(|(Untold { message, remedy }, since)| Fault {
+        self.untold.iter().map(|(MissingFact { message, remedy }, since)| Fault {
             about: About::Protection,
             since: clock::on_the_wall(*since),
             told: Explanation::new(message.clone(), remedy.clone()),
@@ -334,13 +334,13 @@ impl Guard {
     }
 
     /// The addresses that are guarded now.
-    pub fn view(&self) -> View<'_> {
-        View::of(&self.in_force)
+    pub fn view(&self) -> GuardView<'_> {
+        GuardView::of(&self.in_force)
     }
 
     /// The guarded addresses without those that the operator can block.
-    pub fn view_of_needed(&self) -> View<'_> {
-        View::of(&self.needed)
+    pub fn view_of_needed(&self) -> GuardView<'_> {
+        GuardView::of(&self.needed)
     }
 
     /// A copy of the guarded addresses, for later use.
@@ -356,14 +356,14 @@ pub fn changes() -> io::Result<mpsc::Receiver<()>> {
     host::changes()
 }
 
-async fn links() -> Links {
+async fn links() -> LinkFacts {
     host::links().await.map_err(|error| error.to_string())
 }
 
 /// Groups facts by address, with all reasons.
-fn by_address(facts: impl Iterator<Item = Fact>) -> BTreeMap<IpAddr, Arc<str>> {
-    let mut reasons: BTreeMap<IpAddr, BTreeSet<host::What>> = BTreeMap::new();
-    for Fact { address, what } in facts {
+fn by_address(facts: impl Iterator<Item = ProtectedAddress>) -> BTreeMap<IpAddr, Arc<str>> {
+    let mut reasons: BTreeMap<IpAddr, BTreeSet<host::HostRole>> = BTreeMap::new();
+    for ProtectedAddress { address, what } in facts {
         if reasons.len() < MOST || reasons.contains_key(&address) {
             reasons.entry(address).or_default().insert(what);
         }
@@ -381,7 +381,7 @@ fn is_blocked_by_operator(address: IpAddr, blocklist: &Blocklist) -> bool {
 }
 
 fn release(addresses: &[IpAddr]) -> Change {
-    Change::Release { from: From::List(GUARD_LIST.into()), targets: targets(addresses) }
+    Change::Release { from: ReleaseFrom::List(GUARD_LIST.into()), targets: targets(addresses) }
 }
 
 /// Groups addresses by reason, because a change has only one note.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use filter_common::target::Target;
 
-use super::{Guarded, View};
+use super::{GuardView, GuardedTarget};
 use crate::blocklist::{Blocklist, Polarity};
 use crate::command::render::figure::counted_as;
 use crate::config::name::CONFIG_LIST;
-use crate::host::What;
+use crate::host::HostRole;
 use crate::text::printable;
 
 /// The most reasons given for one address: ten people may be logged in from it.
@@ -20,20 +20,20 @@ const MOST_TOLD: usize = 3;
 const MOST_NAMED: usize = 5;
 
 /// Joins all reasons into one text.
-pub fn reason(reasons: &BTreeSet<What>) -> Arc<str> {
+pub fn reason(reasons: &BTreeSet<HostRole>) -> Arc<str> {
     let mut told: Vec<_> = reasons.iter().take(MOST_TOLD).map(ToString::to_string).collect();
     told.extend((reasons.len() > MOST_TOLD).then(|| "and so on".to_owned()));
     printable::on_one_line(&told.join("; ")).into()
 }
 
 /// The guarded addresses that each list would block, if nothing were guarded.
-pub fn by_list(guarded: View<'_>, blocklist: &Blocklist) -> BTreeMap<Arc<str>, Vec<Guarded>> {
-    let mut lists: BTreeMap<Arc<str>, Vec<Guarded>> = BTreeMap::new();
+pub fn by_list(guarded: GuardView<'_>, blocklist: &Blocklist) -> BTreeMap<Arc<str>, Vec<GuardedTarget>> {
+    let mut lists: BTreeMap<Arc<str>, Vec<GuardedTarget>> = BTreeMap::new();
     for (address, why) in guarded.all() {
         for claim in blocklist.covering(Polarity::Block, Target::from(address)) {
             let all = lists.entry(claim.list).or_default();
             if all.last().is_none_or(|last| last.address != address) {
-                all.push(Guarded { target: claim.target, address, why: why.clone() });
+                all.push(GuardedTarget { target: claim.target, address, why: why.clone() });
             }
         }
     }
@@ -41,7 +41,7 @@ pub fn by_list(guarded: View<'_>, blocklist: &Blocklist) -> BTreeMap<Arc<str>, V
 }
 
 /// Warnings from `by_list`, one line per list.
-pub fn warnings(guarded: View<'_>, blocklist: &Blocklist) -> impl Iterator<Item = String> {
+pub fn warnings(guarded: GuardView<'_>, blocklist: &Blocklist) -> impl Iterator<Item = String> {
     by_list(guarded, blocklist).into_iter().map(|(list, all)| {
         let told = all.iter().take(MOST_NAMED).map(|one| format!("{} ({})", one.address, one.why));
         let mut told: Vec<_> = told.collect();
@@ -74,12 +74,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_reasons_are_told_in_one_line() {
-        let reasons = [What::Gateway, What::NameServer, What::Session("a\nb".into())];
+    fn several_reasons_share_a_line() {
+        let reasons = [HostRole::Gateway, HostRole::NameServer, HostRole::Session("a\nb".into())];
         let told = reason(&reasons.into_iter().collect());
         assert!(told.starts_with("a gateway of this host; a name server of this host; "), "{told}");
         assert!(!told.contains('\n'), "{told}");
-        let many: Vec<_> = (0..9).map(|number| What::Session(format!("user{number}"))).collect();
+        let many: Vec<_> = (0..9).map(|number| HostRole::Session(format!("user{number}"))).collect();
         assert!(reason(&many.into_iter().collect()).ends_with("; and so on"));
     }
 }

@@ -20,20 +20,20 @@ use tempfile::TempDir;
 
 use super::super::capacity::Capacity;
 use super::super::commit::Protection;
-use super::super::diff::{Diff, Now, PeerRole, Peers, gather_with};
-use super::super::interfaces::Foreseen;
-use super::super::pages::{Parts, Turn, Work};
+use super::super::diff::{Comparison, CurrentState, PeerRole, Peers, gather_with};
+use super::super::interfaces::InterfacePreview;
+use super::super::pages::{OwnerParts, Turn, Work};
 use super::super::persistence::{self, Persistence};
-use super::super::reload::{Reload, begin_with};
-use super::super::serve::Guarding;
+use super::super::reload::{RunningReload, begin_with};
+use super::super::serve::GuardReport;
 use super::*;
 use crate::blocklist::{Reach, Targets};
 use crate::config::{Config, Mode};
 use crate::kernel::Filter;
-use crate::kernel::tests::memory::Memory;
+use crate::kernel::tests::memory::KernelInMemory;
 use crate::kernel::tests::whole::few_or;
-use ends::Ends;
-use world::{Plan, Random, address, facts, loaded, plan, source, targets};
+use ends::AddressEnds;
+use world::{Random, TestConfiguration, address, facts, loaded, plan, source, targets};
 
 /// Reloads of one story, which begins with a start.
 const RELOADS: u64 = 50;
@@ -43,7 +43,7 @@ const ALL: u64 = 10_000;
 const FEW: u64 = 2_000;
 
 #[test]
-fn none_of_the_guarded_is_ever_dropped_and_diff_had_named_whoever_is_cut() {
+fn guarded_are_never_dropped_and_diff_names_cuts() {
     let number =
         |name, otherwise| std::env::var(name).map_or(otherwise, |word| word.parse().expect("it is a number"));
     let (first, reloads) = (number("FILTERD_SEED", 0), number("FILTERD_STORIES", few_or(FEW, ALL)));
@@ -53,7 +53,7 @@ fn none_of_the_guarded_is_ever_dropped_and_diff_had_named_whoever_is_cut() {
         let tellers = [(); TELLERS].map(|()| tell());
         tellers.map(|teller| teller.join().unwrap_or_else(|failed| resume_unwind(failed)))
     });
-    let told = told.into_iter().reduce(Told::and).unwrap();
+    let told = told.into_iter().reduce(ScenarioCounts::and).unwrap();
     println!("{told:?}");
     let little = told.cut < told.reloads / 4 || told.kept < told.reloads / 4 || told.wide < told.reloads / 80;
     let little = little || told.cut_later < told.reloads / 4 || told.expired < told.reloads / 4;
@@ -61,15 +61,15 @@ fn none_of_the_guarded_is_ever_dropped_and_diff_had_named_whoever_is_cut() {
 }
 
 /// Runs stories until none is left.
-fn tell_stories(seeds: &Range<u64>, next: &AtomicU64, reloads: u64) -> Told {
-    let (place, mut told) = (TempDir::new().unwrap(), Told::default());
+fn tell_stories(seeds: &Range<u64>, next: &AtomicU64, reloads: u64) -> ScenarioCounts {
+    let (place, mut told) = (TempDir::new().unwrap(), ScenarioCounts::default());
     let (mut persistence, _) = persistence::restore(place.path(), Default::default()).unwrap();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if !seeds.contains(&seed) {
             return told;
         }
-        let mut story = Story::begin(seed, Blocklist::default(), &mut persistence);
+        let mut story = GuardScenario::begin(seed, Blocklist::default(), &mut persistence);
         (0..reloads).for_each(|_| story.step(&mut told));
     }
 }
@@ -79,7 +79,7 @@ const TELLERS: usize = 2;
 
 /// Counts of events.
 #[derive(Debug, Default)]
-struct Told {
+struct ScenarioCounts {
     reloads: u64,
     judged: u64,
     /// Peers that were cut.
@@ -95,7 +95,7 @@ struct Told {
     refused: u64,
 }
 
-impl Told {
+impl ScenarioCounts {
     fn and(self, other: Self) -> Self {
         Self {
             reloads: self.reloads + other.reloads,
@@ -110,28 +110,28 @@ impl Told {
     }
 }
 
-struct Story<'a> {
+struct GuardScenario<'a> {
     seed: u64,
     random: Random,
     guard: Guard,
     config: Config,
-    plan: Plan,
+    plan: TestConfiguration,
     protection: Protection,
     capacity: Capacity,
     persistence: &'a mut Persistence,
-    kernel: Memory,
+    kernel: KernelInMemory,
 }
 
-impl<'a> Story<'a> {
+impl<'a> GuardScenario<'a> {
     /// Starts: guarded addresses are added first, and apply to the first packet.
     fn begin(seed: u64, mut blocklist: Blocklist, persistence: &'a mut Persistence) -> Self {
         let mut random = Random(seed.wrapping_mul(7919) + 13);
         let mut guard = Guard::of_nothing();
         (guard.links, guard.files) = facts(&mut random);
         guard.enter(&mut blocklist).unwrap();
-        let plan = plan(&mut random, &Plan::default());
+        let plan = plan(&mut random, &TestConfiguration::default());
         let (config, ..) = begin_with(loaded(&plan, &blocklist), &mut blocklist).unwrap();
-        let kernel = Memory::default();
+        let kernel = KernelInMemory::default();
         let protection = Protection::begin(blocklist, Filter::through(kernel.broker())).unwrap();
         let capacity = Capacity::default();
         let this = Self { seed, random, guard, config, plan, protection, capacity, persistence, kernel };
@@ -140,7 +140,7 @@ impl<'a> Story<'a> {
     }
 
     /// Changes the host, then the configuration, then adds and removes by command.
-    fn step(&mut self, told: &mut Told) {
+    fn step(&mut self, told: &mut ScenarioCounts) {
         if self.random.below(2) == 0 {
             self.change_host();
         }
@@ -173,33 +173,33 @@ impl<'a> Story<'a> {
         self.must_pass(&"after the host changed");
     }
 
-    fn ends(&self, peers: &BTreeSet<IpAddr>) -> BTreeMap<IpAddr, Ends> {
-        peers.iter().map(|peer| (*peer, Ends::of(*peer, self.protection.blocklist()))).collect()
+    fn ends(&self, peers: &BTreeSet<IpAddr>) -> BTreeMap<IpAddr, AddressEnds> {
+        peers.iter().map(|peer| (*peer, AddressEnds::of(*peer, self.protection.blocklist()))).collect()
     }
 
     /// The peers that `diff` names as cut at once, and those cut later.
-    fn diff(&mut self, plan: &Plan, peers: &BTreeSet<IpAddr>) -> [BTreeSet<IpAddr>; 2] {
+    fn diff(&mut self, plan: &TestConfiguration, peers: &BTreeSet<IpAddr>) -> [BTreeSet<IpAddr>; 2] {
         let roles = |address: &IpAddr| (*address, BTreeMap::from([(PeerRole::Gateway, 1)]));
         let peers = Peers { known: peers.iter().map(roles).collect(), ..Peers::default() };
         let blocklist = self.protection.blocklist();
         let read = gather_with(loaded(plan, blocklist), peers, self.guard.copied());
-        let now = Now {
+        let now = CurrentState {
             config: &self.config,
-            interfaces: Foreseen::default(),
+            interfaces: InterfacePreview::default(),
             mode: Mode::Auto,
             waits: None,
             on_trial_until: None,
         };
-        let mut diff = Diff::begin(read, now, blocklist);
+        let mut diff = Comparison::begin(read, now, blocklist);
         while self.turn(&mut diff) != Turn::Done {}
         let reply = diff.into_reply();
         [reply.cut, reply.cut_later].map(|cuts| cuts.iter().map(|cut| cut.address.parse().unwrap()).collect())
     }
 
-    fn reload(&mut self, plan: &Plan, told: &mut Told) {
+    fn reload(&mut self, plan: &TestConfiguration, told: &mut ScenarioCounts) {
         let blocklist = self.protection.blocklist_mut();
         let loaded = loaded(plan, blocklist);
-        let mut reload = Reload::begin(loaded, blocklist).unwrap();
+        let mut reload = RunningReload::begin(loaded, blocklist).unwrap();
         loop {
             let turn = self.turn(&mut reload);
             self.must_pass(plan);
@@ -225,9 +225,9 @@ impl<'a> Story<'a> {
     }
 
     /// Does the same as `filterd add` and `remove`.
-    fn edit(&mut self, told: &mut Told) {
+    fn edit(&mut self, told: &mut ScenarioCounts) {
         let mut targets = targets(&mut self.random, 6);
-        match Guarding::of(&mut targets, Reach::AS_GIVEN, true, self.guard.view_of_needed()) {
+        match GuardReport::of(&mut targets, Reach::AS_GIVEN, true, self.guard.view_of_needed()) {
             Ok(guarding) => {
                 told.refused += guarding.refused.len() as u64;
                 let until = self.some_end(&[150, 300]);
@@ -236,14 +236,14 @@ impl<'a> Story<'a> {
             Err(_) => told.refused += 1,
         }
         if self.random.below(3) > 0 {
-            let (from, targets) = (From::EveryLiveList(Polarity::Block), targets_of(self, "manual"));
+            let (from, targets) = (ReleaseFrom::EveryLiveList(Polarity::Block), targets_of(self, "manual"));
             self.commit(&Change::Release { from, targets });
         }
         if self.random.below(2) == 0 {
             let (targets, until) = (world::targets(&mut self.random, 2), self.some_end(&[90, 210, 420]));
             self.commit(&Change::Want(Want { until, ..Want::live("visitors", Polarity::Allow, targets) }));
         } else {
-            let (from, targets) = (From::EveryLiveList(Polarity::Allow), targets_of(self, "visitors"));
+            let (from, targets) = (ReleaseFrom::EveryLiveList(Polarity::Allow), targets_of(self, "visitors"));
             self.commit(&Change::Release { from, targets });
         }
         if self.random.below(4) == 0 {
@@ -279,7 +279,7 @@ impl<'a> Story<'a> {
 
     fn turn(&mut self, work: &mut impl Work) -> Turn {
         let (protection, capacity) = (&mut self.protection, &mut self.capacity);
-        work.turn(&mut Parts { protection, capacity, persistence: self.persistence })
+        work.turn(&mut OwnerParts { protection, capacity, persistence: self.persistence })
     }
 
     /// Does the same as the loop after each event.
@@ -308,7 +308,7 @@ impl<'a> Story<'a> {
     }
 }
 
-fn targets_of(story: &Story<'_>, list: &str) -> Targets {
+fn targets_of(story: &GuardScenario<'_>, list: &str) -> Targets {
     let blocklist = story.protection.blocklist();
     blocklist.lists().find(list).map(|id| blocklist.entries_of(id).collect()).unwrap_or_default()
 }

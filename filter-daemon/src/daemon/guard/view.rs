@@ -7,22 +7,22 @@ use std::sync::Arc;
 use filter_common::target::Target;
 
 use crate::blocklist::Targets;
-use crate::daemon::covering::Cover;
+use crate::daemon::covering::TargetLookup;
 
 /// All addresses that are guarded now, and why.
 #[derive(Clone, Copy)]
-pub struct View<'a>(&'a BTreeMap<IpAddr, Arc<str>>);
+pub struct GuardView<'a>(&'a BTreeMap<IpAddr, Arc<str>>);
 
 /// A guarded address that a target to be blocked covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Guarded {
+pub struct GuardedTarget {
     /// The target that would block it.
     pub target: Target,
     pub address: IpAddr,
     pub why: Arc<str>,
 }
 
-impl<'a> View<'a> {
+impl<'a> GuardView<'a> {
     pub const fn of(all: &'a BTreeMap<IpAddr, Arc<str>>) -> Self {
         Self(all)
     }
@@ -60,11 +60,11 @@ impl<'a> View<'a> {
     }
 
     /// The guarded addresses that these sorted targets cover.
-    pub fn covered_by(self, targets: &Targets) -> Vec<Guarded> {
-        let cover = Cover::of(targets);
+    pub fn covered_by(self, targets: &Targets) -> Vec<GuardedTarget> {
+        let cover = TargetLookup::of(targets);
         let covered = self.all().filter_map(|(address, why)| {
             let target = cover.covering(address)?;
-            Some(Guarded { target, address, why: why.clone() })
+            Some(GuardedTarget { target, address, why: why.clone() })
         });
         covered.collect()
     }
@@ -75,14 +75,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_covered_is_found_with_what_covers_it() {
+    fn covered_guarded_address_is_found_with_its_target() {
         let all = [("192.0.2.1", "one"), ("198.51.100.7", "two"), ("2001:db8::1", "three")];
         let all = all.map(|(address, why)| (address.parse().unwrap(), why.into()));
         let all: BTreeMap<IpAddr, Arc<str>> = all.into_iter().collect();
         let told = |words: &[&str]| {
             let mut targets: Targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
             targets.sort();
-            let covered = View::of(&all).covered_by(&targets).into_iter();
+            let covered = GuardView::of(&all).covered_by(&targets).into_iter();
             covered.map(|one| format!("{} {} {}", one.target, one.address, one.why)).collect::<Vec<_>>()
         };
         assert_eq!(
@@ -92,13 +92,13 @@ mod tests {
         assert!(told(&["192.0.2.2", "203.0.113.0/24"]).is_empty());
     }
     #[test]
-    fn a_prefix_is_guarded_as_a_whole_where_each_of_its_addresses_is() {
+    fn prefix_is_guarded_if_every_address_is() {
         let all = ["192.0.2.2", "192.0.2.3", "192.0.2.4", "2001:db8::", "2001:db8::1", "ffff:ffff::"];
         let all: BTreeMap<IpAddr, Arc<str>> =
             all.into_iter().map(|address| (address.parse().unwrap(), "one".into())).collect();
         let whole = |words: &[&str]| {
             let targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
-            let whole = View::of(&all).guards_all_of(&targets);
+            let whole = GuardView::of(&all).guards_all_of(&targets);
             whole.iter().map(|target| target.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(whole(&["192.0.2.2/31", "192.0.2.4/31", "192.0.2.0/30"]), ["192.0.2.2/31"]);

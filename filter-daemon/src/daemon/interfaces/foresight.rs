@@ -4,15 +4,15 @@
 //! A driver that was never asked may still refuse the filter. The prediction knows only whether the kernel
 //! reports that the driver cannot run programs, so it describes attempts to attach.
 
-use super::{Interfaces, Modes, Reality, followed, names, unknown};
+use super::{Interfaces, KernelState, ModeChange, followed, names, unknown};
 use crate::clock;
 use crate::control::wire::Fault;
 use crate::kernel::{Filter, KernelError, interface};
-use crate::source::trouble::Mood;
+use crate::source::trouble::Phrasing;
 
 /// The effect that a reload would have on interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Foreseen {
+pub struct InterfacePreview {
     /// Interfaces that would be filtered, if their drivers accept the filter.
     pub attach: Vec<String>,
     /// Interfaces that would no longer be filtered.
@@ -26,15 +26,15 @@ impl Interfaces {
     pub async fn look_ahead(
         &self,
         names: &[String],
-        modes: Modes,
+        modes: ModeChange,
         filter: &mut Filter,
-    ) -> Result<Foreseen, KernelError> {
+    ) -> Result<InterfacePreview, KernelError> {
         let reality =
-            Reality { there: interface::all().await?, links: filter.links()?, before: clock::instant() };
+            KernelState { there: interface::all().await?, links: filter.links()?, before: clock::instant() };
         Ok(self.foresee(names, modes, reality))
     }
 
-    fn foresee(&self, names: &[String], modes: Modes, mut reality: Reality) -> Foreseen {
+    fn foresee(&self, names: &[String], modes: ModeChange, mut reality: KernelState) -> InterfacePreview {
         let put_off: Vec<_> =
             self.watched.iter().filter(|one| one.is_put_off()).map(|one| one.name().to_owned()).collect();
         let (mut watched, _) = followed(self.watched.clone(), names);
@@ -47,12 +47,12 @@ impl Interfaces {
         }
         watched.retain(|one| !one.is_over());
         let mut then = Self { watched, ..Self::new() };
-        let faults = then.faults_in(Mood::Would).collect();
+        let faults = then.faults_in(Phrasing::Would).collect();
         if then.missed().is_none() {
             then.watched.retain(|one| !one.is_held_back());
         }
         let (before, after) = (self.filtered(), then.filtered());
-        Foreseen { attach: beyond(&before, &after), detach: beyond(&after, &before), faults }
+        InterfacePreview { attach: beyond(&before, &after), detach: beyond(&after, &before), faults }
     }
 }
 

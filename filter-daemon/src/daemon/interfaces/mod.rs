@@ -14,12 +14,12 @@ use crate::clock;
 use crate::config::Mode;
 use crate::control::wire::accept::Accept;
 use crate::control::wire::{Fault, status};
-use crate::kernel::{Filter, Interface, KernelError, Link, Tampering, interface};
-use crate::source::trouble::Mood;
+use crate::kernel::{Filter, KernelError, KernelInterface, Link, Tampering, interface};
+use crate::source::trouble::Phrasing;
 use crate::text::Explain;
-pub use foresight::{Foreseen, beyond};
-use watched::{Missed, Refused};
-pub use watched::{Modes, Watched};
+pub use foresight::{InterfacePreview, beyond};
+use watched::{AttachRefusal, MissedInterface};
+pub use watched::{ModeChange, WatchedInterface};
 
 /// How often to retry an interface that exists but refuses the filter, while nothing changes.
 const RETRY: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_secs(5);
 
 /// The part of the owner's state that concerns interfaces.
 pub struct Interfaces {
-    watched: Vec<Watched>,
+    watched: Vec<WatchedInterface>,
     /// Interfaces that a reload on trial has accepted as absent.
     tried: Vec<String>,
     /// Changes that others made to links, until they are reported.
@@ -44,8 +44,8 @@ pub struct Interfaces {
 }
 
 /// The state of the kernel at one moment.
-struct Reality {
-    there: Vec<Interface>,
+struct KernelState {
+    there: Vec<KernelInterface>,
     links: Vec<Link>,
     /// When it was read before: a change since then has lasted at most this long.
     before: Instant,
@@ -64,41 +64,46 @@ impl Interfaces {
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Watched> {
+    pub fn iter(&self) -> impl Iterator<Item = &WatchedInterface> {
         self.watched.iter()
     }
 
     /// The interfaces that are filtered, by number and name.
     pub fn filtered(&self) -> Vec<(u32, String)> {
-        let filtered = |one: &Watched| Some((one.attached()?.index, one.name().to_owned()));
+        let filtered = |one: &WatchedInterface| Some((one.attached()?.index, one.name().to_owned()));
         self.watched.iter().filter_map(filtered).collect()
     }
 
     /// Interfaces that are not filtered, and interfaces that stay filtered because of them.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        self.faults_in(Mood::Is)
+        self.faults_in(Phrasing::Is)
     }
 
-    fn faults_in(&self, mood: Mood) -> impl Iterator<Item = Fault> {
+    fn faults_in(&self, mood: Phrasing) -> impl Iterator<Item = Fault> {
         let (missed, protects) = (self.missed(), self.protects());
         let told = self.watched.iter().filter(|one| !self.is_well_without(one));
-        let held_back = move |one: &Watched| one.held_back_for(missed?, mood);
-        let forgetful = self.watched.iter().filter_map(Watched::forgetful_fault);
+        let held_back = move |one: &WatchedInterface| one.held_back_for(missed?, mood);
+        let forgetful = self.watched.iter().filter_map(WatchedInterface::forgetful_fault);
         let not_filtered = told.filter_map(move |one| one.fault(protects, mood));
         not_filtered.chain(self.watched.iter().filter_map(held_back)).chain(forgetful)
     }
 
     /// The wanted interfaces that are not filtered.
-    pub fn all_missed(&self) -> impl Iterator<Item = &Watched> {
+    pub fn all_missed(&self) -> impl Iterator<Item = &WatchedInterface> {
         self.watched.iter().filter(|one| one.is_missed() && !self.is_well_without(one))
     }
 
     /// The first interface that is missed.
-    fn missed(&self) -> Option<Missed<'_>> {
+    fn missed(&self) -> Option<MissedInterface<'_>> {
         let mut missed = self.all_missed();
         let first = missed.next()?;
         let is_alone = missed.next().is_none();
-        Some(Missed { name: first.name(), is_absent: !first.is_there(), is_alone, protects: self.protects() })
+        Some(MissedInterface {
+            name: first.name(),
+            is_absent: !first.is_there(),
+            is_alone,
+            protects: self.protects(),
+        })
     }
 
     /// Whether any wanted interface is filtered.
@@ -108,7 +113,7 @@ impl Interfaces {
 
     /// Whether its absence was accepted. This counts only while another interface is filtered, because
     /// accepting an absence never means to filter nothing at all.
-    fn is_well_without(&self, one: &Watched) -> bool {
+    fn is_well_without(&self, one: &WatchedInterface) -> bool {
         one.is_accepted_as_absent() && self.protects()
     }
 
@@ -128,7 +133,7 @@ impl Interfaces {
     pub fn take_back(&mut self) {
         let tried = std::mem::take(&mut self.tried);
         let tried = self.watched.iter_mut().filter(|one| tried.iter().any(|name| name == one.name()));
-        tried.for_each(Watched::is_to_be_there);
+        tried.for_each(WatchedInterface::require);
     }
 
     /// Explains the names in `accept` that had no effect: the interface exists, or nothing at all is
@@ -145,7 +150,7 @@ impl Interfaces {
                 one.tell_accepted();
                 return None;
             }
-            one.is_to_be_there();
+            one.require();
             Some(format!("the absence of {name} was not accepted: no other configured interface is filtered"))
         });
         in_vain.collect()
@@ -164,11 +169,11 @@ impl Interfaces {
             return Err(DaemonError::NoInterface);
         }
         filter.adopt()?;
-        let left = filter.was_left_at_work().then(|| filter.links()).transpose()?;
+        let left = filter.find_earlier_tables().then(|| filter.links()).transpose()?;
         let mut refused = self.look(mode, filter).await?;
         left.into_iter().for_each(|left| self.tell_unfiltered(&left));
         // The caller ends with the last error, and reports it.
-        let last = refused.pop_if(|_| !self.watched.iter().any(Watched::has_hope));
+        let last = refused.pop_if(|_| !self.watched.iter().any(WatchedInterface::has_hope));
         refused.into_iter().for_each(|refused| drop(refused.told()));
         last.map_or(Ok(()), |last| Err(last.untold().into()))
     }
@@ -188,13 +193,13 @@ impl Interfaces {
     }
 
     /// Reads all interfaces and attaches where that is needed. Returns the interfaces that refused, and why.
-    async fn look(&mut self, mode: Mode, filter: &mut Filter) -> Result<Vec<Refused>, KernelError> {
+    async fn look(&mut self, mode: Mode, filter: &mut Filter) -> Result<Vec<AttachRefusal>, KernelError> {
         self.looked = clock::instant();
         self.asked = self.looked;
         let there = interface::all().await?;
         let links = filter.links()?;
         let before = std::mem::replace(&mut self.seen, clock::instant());
-        let mut reality = Reality { there, links, before };
+        let mut reality = KernelState { there, links, before };
         names::settle(&mut self.watched, &mut reality, |renamed| renamed.tell(filter));
         let left = unknown(&self.watched, &reality);
         self.watched.extend(left);
@@ -210,7 +215,7 @@ impl Interfaces {
     /// Reads all interfaces. If that fails, a later call tries again.
     pub async fn look_again(&mut self, mode: Mode, filter: &mut Filter) -> Vec<KernelError> {
         match self.look(mode, filter).await {
-            Ok(refused) => refused.into_iter().map(Refused::told).collect(),
+            Ok(refused) => refused.into_iter().map(AttachRefusal::told).collect(),
             Err(error) => {
                 error!("{}", error.explain());
                 vec![error]
@@ -224,7 +229,7 @@ impl Interfaces {
     }
 
     /// Whether every link is attached with filterd's program. Sends one request to the broker.
-    pub fn are_as_left(&mut self, filter: &mut Filter) -> bool {
+    pub fn check_links(&mut self, filter: &mut Filter) -> bool {
         self.asked = clock::instant();
         let Ok(links) = filter.links() else { return false };
         let are_as_left = self.watched.iter().all(|one| one.is_as_left(&links));
@@ -235,8 +240,8 @@ impl Interfaces {
     }
 
     /// Records that the filtered interfaces now run this program.
-    pub fn are_given(&mut self, program: u32) {
-        self.watched.iter_mut().for_each(|one| one.is_given(program));
+    pub fn set_program(&mut self, program: u32) {
+        self.watched.iter_mut().for_each(|one| one.set_program(program));
     }
 
     /// How long ago the links were last requested.
@@ -269,7 +274,7 @@ impl Interfaces {
     pub fn let_go(&mut self, filter: &mut Filter) {
         if let Some(missed) = self.missed() {
             let name = missed.name.to_owned();
-            let missed = Missed { name: &name, ..missed };
+            let missed = MissedInterface { name: &name, ..missed };
             return self.watched.iter_mut().for_each(|one| one.tell_held_back_for(missed));
         }
         self.watched.retain(|one| !one.is_held_back() || !is_let_go(one.name(), filter));
@@ -293,7 +298,7 @@ impl Interfaces {
 
     /// The time until the links must be checked, or an interface that refused is due for a retry.
     pub fn until_due(&self) -> Option<Duration> {
-        let refuses = self.watched.iter().any(Watched::refuses);
+        let refuses = self.watched.iter().any(WatchedInterface::refuses);
         let retry = refuses.then(|| RETRY.saturating_sub(self.looked.elapsed()));
         let look = (!self.watched.is_empty()).then(|| LOOK.saturating_sub(self.asked.elapsed()));
         retry.into_iter().chain(look).min()
@@ -301,35 +306,38 @@ impl Interfaces {
 
     /// Whether a retry is due for an interface that refused.
     pub fn must_retry(&self) -> bool {
-        self.watched.iter().any(Watched::refuses) && self.looked.elapsed() >= RETRY
+        self.watched.iter().any(WatchedInterface::refuses) && self.looked.elapsed() >= RETRY
     }
 }
 
 /// Splits the interfaces into those to watch for these names, and those no longer waited for.
-fn followed(watched: Vec<Watched>, names: &[String]) -> (Vec<Watched>, Vec<Watched>) {
-    let is_asked_for = |one: &Watched| names.iter().any(|name| name == one.name());
+fn followed(
+    watched: Vec<WatchedInterface>,
+    names: &[String],
+) -> (Vec<WatchedInterface>, Vec<WatchedInterface>) {
+    let is_asked_for = |one: &WatchedInterface| names.iter().any(|name| name == one.name());
     let (mut stay, go): (Vec<_>, Vec<_>) =
         watched.into_iter().partition(|one| is_asked_for(one) || one.attached().is_some());
     for one in &mut stay {
-        if is_asked_for(one) { one.begin_anew() } else { one.is_no_longer_named() }
+        if is_asked_for(one) { one.begin_anew() } else { one.hold_back() }
     }
     for name in names {
         if stay.iter().all(|one| one.name() != name) {
-            stay.push(Watched::new(name.clone()));
+            stay.push(WatchedInterface::new(name.clone()));
         }
     }
     (stay, go)
 }
 
 /// Interfaces that a link of filterd's own filters, but that are not watched.
-fn unknown(watched: &[Watched], reality: &Reality) -> Vec<Watched> {
+fn unknown(watched: &[WatchedInterface], reality: &KernelState) -> Vec<WatchedInterface> {
     let is_known = |link: &&Link| watched.iter().any(|one| one.name() == link.name);
     let is_named = |name: &&str| watched.iter().any(|one| one.is_named() && one.name() == *name);
     // A wanted interface that was renamed is released only when the configuration is read again, as the
     // message promised.
     let found = |link: &Link| match link.formerly.as_deref().filter(is_named) {
-        Some(formerly) => Watched::left_without_its_name(link, formerly),
-        None => Watched::left(link),
+        Some(formerly) => WatchedInterface::left_without_its_name(link, formerly),
+        None => WatchedInterface::left(link),
     };
     reality.links.iter().filter(|link| !is_known(link)).map(found).collect()
 }
@@ -347,8 +355,8 @@ fn is_let_go(name: &str, filter: &mut Filter) -> bool {
     true
 }
 
-impl Reality {
-    fn named(&self, name: &str) -> Option<&Interface> {
+impl KernelState {
+    fn named(&self, name: &str) -> Option<&KernelInterface> {
         self.there.iter().find(|interface| interface.name == name)
     }
 
@@ -358,8 +366,9 @@ impl Reality {
 
     /// The interface of this namespace that carries the link. Comparing the number alone is not enough,
     /// because another namespace may use it, too.
-    fn under(&self, link: &Link) -> Option<&Interface> {
-        let carries = |found: &Interface| found.occupant.as_ref().is_some_and(|it| it.id == link.program);
+    fn under(&self, link: &Link) -> Option<&KernelInterface> {
+        let carries =
+            |found: &KernelInterface| found.occupant.as_ref().is_some_and(|it| it.id == link.program);
         self.there.iter().find(|interface| interface.index == link.index && carries(interface))
     }
 }

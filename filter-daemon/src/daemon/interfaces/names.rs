@@ -8,42 +8,44 @@
 
 use tracing::{error, warn};
 
-use super::{Reality, Watched};
+use super::{KernelState, WatchedInterface};
 use crate::kernel::{Filter, KernelError, Link};
 use crate::text::Explain;
 
 /// A link that must get another name, and why.
-struct Misplaced {
+struct MisplacedLink {
     from: String,
     to: String,
-    why: Why,
+    why: RenameReason,
 }
 
 /// The renaming, with the earlier name to remember.
-pub struct Renamed {
-    misplaced: Misplaced,
+pub struct RenamedLink {
+    misplaced: MisplacedLink,
     formerly: Option<String>,
 }
 
-enum Why {
+enum RenameReason {
     /// Another interface has the name of the link.
     Taken,
     /// The interface is requested by its present name.
     AskedFor,
 }
 
-impl Renamed {
+impl RenamedLink {
     /// Renames the link in the broker, and logs it.
     pub fn tell(&self, filter: &mut Filter) -> Result<(), KernelError> {
-        let Misplaced { from, to, why } = &self.misplaced;
+        let MisplacedLink { from, to, why } = &self.misplaced;
         filter.rename(from, to, self.formerly.clone())?;
         match why {
-            Why::Taken => {
+            RenameReason::Taken => {
                 warn!(
                     "{from} was renamed to {to} and is still filtered; another interface is now named {from}"
                 );
             }
-            Why::AskedFor => warn!("{from} was renamed to {to}, a configured name, and is still filtered"),
+            RenameReason::AskedFor => {
+                warn!("{from} was renamed to {to}, a configured name, and is still filtered")
+            }
         }
         Ok(())
     }
@@ -51,23 +53,23 @@ impl Renamed {
 
 /// Gives every link a name that no other interface has, preferably a requested one. Calls `rename` for each.
 pub fn settle(
-    watched: &mut Vec<Watched>,
-    reality: &mut Reality,
-    mut rename: impl FnMut(&Renamed) -> Result<(), KernelError>,
+    watched: &mut Vec<WatchedInterface>,
+    reality: &mut KernelState,
+    mut rename: impl FnMut(&RenamedLink) -> Result<(), KernelError>,
 ) {
     // Each turn corrects one link, also when several have exchanged their names.
     for _ in 0..reality.links.len() {
         let found = reality.links.iter().find_map(|link| misplaced(link, reality, watched));
         let Some(misplaced) = found else { return };
         let formerly = match misplaced.why {
-            Why::Taken => asked_for_as(&misplaced.from, reality, watched),
-            Why::AskedFor => None,
+            RenameReason::Taken => asked_for_as(&misplaced.from, reality, watched),
+            RenameReason::AskedFor => None,
         };
-        let renamed = Renamed { misplaced, formerly };
+        let renamed = RenamedLink { misplaced, formerly };
         if let Err(error) = rename(&renamed) {
             return error!("{}", error.explain());
         }
-        let Renamed { misplaced: Misplaced { from, to, .. }, formerly } = renamed;
+        let RenamedLink { misplaced: MisplacedLink { from, to, .. }, formerly } = renamed;
         for link in &mut reality.links {
             if link.name == from {
                 link.name.clone_from(&to);
@@ -89,22 +91,22 @@ pub fn settle(
 }
 
 /// The name by which this link was requested, before its interface was renamed.
-fn asked_for_as(name: &str, reality: &Reality, watched: &[Watched]) -> Option<String> {
+fn asked_for_as(name: &str, reality: &KernelState, watched: &[WatchedInterface]) -> Option<String> {
     if watched.iter().any(|one| one.is_named() && one.name() == name) {
         return Some(name.to_owned());
     }
     reality.link(name)?.formerly.clone()
 }
 
-fn misplaced(link: &Link, reality: &Reality, watched: &[Watched]) -> Option<Misplaced> {
-    let to = |name: &str, why| Some(Misplaced { from: link.name.clone(), to: name.to_owned(), why });
+fn misplaced(link: &Link, reality: &KernelState, watched: &[WatchedInterface]) -> Option<MisplacedLink> {
+    let to = |name: &str, why| Some(MisplacedLink { from: link.name.clone(), to: name.to_owned(), why });
     let under = reality.under(link);
     if let Some(under) = under
         && under.name != link.name
         && watched.iter().any(|one| one.is_named() && one.name() == under.name)
         && reality.link(&under.name).is_none_or(|other| other.index != under.index)
     {
-        return to(&under.name, Why::AskedFor);
+        return to(&under.name, RenameReason::AskedFor);
     }
     let holder = reality.named(&link.name)?;
     let is_right = under.is_some_and(|under| under.name == link.name)
@@ -115,19 +117,19 @@ fn misplaced(link: &Link, reality: &Reality, watched: &[Watched]) -> Option<Misp
         return None;
     }
     match under {
-        Some(under) => to(&under.name, Why::Taken),
-        None => to(&format!("if{}", link.index), Why::Taken),
+        Some(under) => to(&under.name, RenameReason::Taken),
+        None => to(&format!("if{}", link.index), RenameReason::Taken),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::watched::Missed;
+    use super::super::watched::MissedInterface;
     use super::*;
     use crate::clock;
     use crate::kernel::interface::Occupant;
-    use crate::kernel::{AttachedMode, Interface};
-    use crate::source::trouble::Mood;
+    use crate::kernel::{AttachMode, KernelInterface};
+    use crate::source::trouble::Phrasing;
 
     const OURS: u32 = 7;
 
@@ -140,22 +142,22 @@ mod tests {
             formerly: None,
             egress: None,
         };
-        let one = |(name, index): &(&str, u32)| Interface {
+        let one = |(name, index): &(&str, u32)| KernelInterface {
             name: (*name).into(),
             index: *index,
             mtu: 1500,
-            occupant: Some(Occupant { id: OURS, mode: AttachedMode::Native }),
+            occupant: Some(Occupant { id: OURS, mode: AttachMode::Native }),
         };
         let links: Vec<_> = links.iter().map(link).collect();
         let there = there.iter().map(one).collect();
-        let reality = Reality { there, links, before: clock::instant() };
-        let watched: Vec<_> = asked.iter().map(|name| Watched::new((*name).to_owned())).collect();
+        let reality = KernelState { there, links, before: clock::instant() };
+        let watched: Vec<_> = asked.iter().map(|name| WatchedInterface::new((*name).to_owned())).collect();
         let misplaced = reality.links.iter().find_map(|link| misplaced(link, &reality, &watched))?;
         Some((misplaced.from, misplaced.to))
     }
 
     #[test]
-    fn a_link_goes_by_the_name_that_is_asked_for_and_by_none_that_is_anothers() {
+    fn link_takes_only_requested_free_names() {
         let is = |from: &str, to: &str| Some((from.to_owned(), to.to_owned()));
         let cases = [
             (renamed(&[("eth0", 2)], &[("eth0", 2)], &["eth0"]), None, "nothing has happened"),
@@ -190,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_is_asked_for_by_nobody() {
+    fn earlier_link_is_held_back() {
         let link = Link { name: "eth0".into(), index: 2, program: OURS, formerly: None, egress: None };
-        let left = Watched::left(&link);
+        let left = WatchedInterface::left(&link);
         assert!(left.is_held_back() && !left.is_named() && !left.is_missed() && !left.is_over());
-        assert!(Watched::new("eth0".into()).is_missed());
+        assert!(WatchedInterface::new("eth0".into()).is_missed());
         let told = |is_absent, protects| {
-            let missed = Missed { name: "ehh0", is_absent, is_alone: true, protects };
-            left.held_back_for(missed, Mood::Is).expect("it is filtered").told.to_string()
+            let missed = MissedInterface { name: "ehh0", is_absent, is_alone: true, protects };
+            left.held_back_for(missed, Phrasing::Is).expect("it is filtered").told.to_string()
         };
         let (without, accept) =
             ("remove ehh0 from the configuration, then run `filterd reload`", "filterd reload --accept ehh0");

@@ -11,17 +11,17 @@ use tracing::info;
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::wire::{About, Fault, accept, status};
-use crate::kernel::{Attached, Link};
-use crate::source::trouble::Mood;
+use crate::kernel::{Attachment, Link};
+use crate::source::trouble::Phrasing;
 use crate::text::Explanation;
-pub use course::Refused;
-pub use foreseen::Modes;
-pub use held_back::Missed;
+pub use course::AttachRefusal;
+pub use foreseen::ModeChange;
+pub use held_back::MissedInterface;
 
 #[derive(Clone)]
-pub struct Watched {
+pub struct WatchedInterface {
     name: String,
-    state: State,
+    state: InterfaceState,
     /// Since when it is attached, as far as known.
     since: Timestamp,
     /// How long it was unprotected since it was first attached, without a gap that lasts.
@@ -30,7 +30,7 @@ pub struct Watched {
     /// When someone detached the filter, within the last hour.
     taken_off: Vec<Instant>,
     /// Why it is filtered although it is not requested by this name.
-    unnamed: Option<Unnamed>,
+    unnamed: Option<UnnamedReason>,
     /// The operator accepted that it is absent, and it has been absent since.
     need_not_be_there: bool,
     /// Why own flows are not stored on it although they should be, and since when.
@@ -39,7 +39,7 @@ pub struct Watched {
 
 /// Why an interface is filtered that the configuration does not name.
 #[derive(Clone)]
-enum Unnamed {
+enum UnnamedReason {
     /// It had this name, which another interface has now.
     Formerly(String),
     /// The configuration no longer names it, since then.
@@ -47,14 +47,14 @@ enum Unnamed {
 }
 
 #[derive(Clone)]
-enum State {
+enum InterfaceState {
     /// Attached. The interface may have been renamed or moved since.
-    Attached(Attached, Where),
-    Waiting(Waiting),
+    Attached(Attachment, AttachedTo),
+    Waiting(WaitingInterface),
 }
 
 #[derive(Clone)]
-struct Waiting {
+struct WaitingInterface {
     since: Instant,
     why: Option<Explanation>,
     is_there: bool,
@@ -65,22 +65,22 @@ struct Waiting {
 }
 
 #[derive(Clone, PartialEq, Eq)]
-enum Where {
+enum AttachedTo {
     Here,
     Renamed(String),
     Moved,
 }
 
-impl Waiting {
+impl WaitingInterface {
     fn since(since: Instant, why: Option<Explanation>) -> Self {
         Self { since, why, is_there: false, is_guess: false, held_back: None }
     }
 }
 
-impl Watched {
+impl WatchedInterface {
     /// An interface that is not attached yet.
     pub fn new(name: String) -> Self {
-        let state = State::Waiting(Waiting::since(clock::instant(), None));
+        let state = InterfaceState::Waiting(WaitingInterface::since(clock::instant(), None));
         Self {
             name,
             state,
@@ -96,9 +96,9 @@ impl Watched {
 
     /// The same interface under its present name, after another one has taken its name.
     pub fn without_its_name(&self, now: &str) -> Option<Self> {
-        let State::Attached(attached, _) = &self.state else { return None };
-        let state = State::Attached(*attached, Where::Here);
-        let unnamed = Some(Unnamed::Formerly(self.name.clone()));
+        let InterfaceState::Attached(attached, _) = &self.state else { return None };
+        let state = InterfaceState::Attached(*attached, AttachedTo::Here);
+        let unnamed = Some(UnnamedReason::Formerly(self.name.clone()));
         let (since, unprotected, gaps) = (self.since, self.unprotected, self.gaps);
         Some(Self { state, unnamed, since, unprotected, gaps, ..Self::new(now.to_owned()) })
     }
@@ -106,8 +106,8 @@ impl Watched {
     /// An interface that an earlier filterd left filtered, and that the configuration does not name.
     pub fn left(link: &Link) -> Self {
         Self {
-            state: State::found(link),
-            unnamed: Some(Unnamed::held_back()),
+            state: InterfaceState::found(link),
+            unnamed: Some(UnnamedReason::held_back()),
             ..Self::new(link.name.clone())
         }
     }
@@ -116,16 +116,16 @@ impl Watched {
     /// taken.
     pub fn left_without_its_name(link: &Link, formerly: &str) -> Self {
         Self {
-            state: State::found(link),
-            unnamed: Some(Unnamed::Formerly(formerly.to_owned())),
+            state: InterfaceState::found(link),
+            unnamed: Some(UnnamedReason::Formerly(formerly.to_owned())),
             ..Self::new(link.name.clone())
         }
     }
 
-    pub fn attached(&self) -> Option<&Attached> {
+    pub fn attached(&self) -> Option<&Attachment> {
         match &self.state {
-            State::Attached(attached, _) => Some(attached),
-            State::Waiting(_) => None,
+            InterfaceState::Attached(attached, _) => Some(attached),
+            InterfaceState::Waiting(_) => None,
         }
     }
 
@@ -138,12 +138,12 @@ impl Watched {
         let mut told = status::Interface { name: self.name.clone(), ..status::Interface::default() };
         let mut unprotected = self.unprotected;
         match &self.state {
-            State::Attached(attached, place) => {
+            InterfaceState::Attached(attached, place) => {
                 told.mode = attached.mode().to_owned();
                 told.note = self.note(place);
                 told.up_since = Some(clock::on_the_wall(self.since));
             }
-            State::Waiting(waiting) => {
+            InterfaceState::Waiting(waiting) => {
                 told.mode = status::NOT_FILTERED.to_owned();
                 told.note = waiting.why.as_ref().map(|why| why.message.clone());
                 unprotected += waiting.since.elapsed();
@@ -155,32 +155,34 @@ impl Watched {
         told
     }
 
-    fn note(&self, place: &Where) -> Option<String> {
+    fn note(&self, place: &AttachedTo) -> Option<String> {
         let place = match place {
-            Where::Here => None,
-            Where::Renamed(now) => Some(format!("its name is now {now}")),
-            Where::Moved => Some("it was moved to another network namespace".to_owned()),
+            AttachedTo::Here => None,
+            AttachedTo::Renamed(now) => Some(format!("its name is now {now}")),
+            AttachedTo::Moved => Some("it was moved to another network namespace".to_owned()),
         };
         let unnamed = self.unnamed.as_ref().map(|unnamed| match unnamed {
-            Unnamed::Formerly(formerly) => format!(
+            UnnamedReason::Formerly(formerly) => format!(
                 "its name was {formerly}; it is filtered until the next `filterd reload`, and after that only if the configuration lists it"
             ),
-            Unnamed::HeldBack { .. } => "still filtered, although the configuration no longer lists it".to_owned(),
+            UnnamedReason::HeldBack { .. } => "still filtered, although the configuration no longer lists it".to_owned(),
         });
         let notes: Vec<_> = place.into_iter().chain(unnamed).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
     /// The fault that it is not filtered. `protects` says whether any other named interface is filtered.
-    pub fn fault(&self, protects: bool, mood: Mood) -> Option<Fault> {
-        let State::Waiting(Waiting { since, why, is_there, .. }) = &self.state else { return None };
+    pub fn fault(&self, protects: bool, mood: Phrasing) -> Option<Fault> {
+        let InterfaceState::Waiting(WaitingInterface { since, why, is_there, .. }) = &self.state else {
+            return None;
+        };
         if self.unnamed.is_some() {
             return None;
         }
         let why = why.clone().filter(|_| *is_there).unwrap_or_else(|| self.absence(protects));
         let is_not = match mood {
-            Mood::Is => "is not",
-            Mood::Would => "would not be",
+            Phrasing::Is => "is not",
+            Phrasing::Would => "would not be",
         };
         let message = format!("{} {is_not} filtered: {}", self.name, why.message);
         let told = Explanation { message, remedy: why.remedy };
@@ -238,7 +240,7 @@ impl Watched {
     }
 
     /// Withdraws the acceptance of its absence.
-    pub fn is_to_be_there(&mut self) {
+    pub fn require(&mut self) {
         self.need_not_be_there = false;
     }
 
@@ -269,19 +271,20 @@ impl Watched {
 
     /// Whether it existed at the last look.
     pub fn is_there(&self) -> bool {
-        !matches!(self.state, State::Waiting(Waiting { is_there: false, .. }))
+        !matches!(self.state, InterfaceState::Waiting(WaitingInterface { is_there: false, .. }))
     }
 
     /// Whether it can be dropped: absent, and not requested.
     pub fn is_over(&self) -> bool {
-        self.unnamed.is_some() && matches!(self.state, State::Waiting(Waiting { is_there: false, .. }))
+        self.unnamed.is_some()
+            && matches!(self.state, InterfaceState::Waiting(WaitingInterface { is_there: false, .. }))
     }
 
     /// Forgets earlier failures, because it was requested by this name.
     pub fn begin_anew(&mut self) {
         self.unnamed = None;
         self.taken_off.clear();
-        if let State::Waiting(waiting) = &mut self.state {
+        if let InterfaceState::Waiting(waiting) = &mut self.state {
             waiting.held_back = None;
         }
     }
@@ -300,15 +303,15 @@ impl Watched {
     }
 
     /// Records that it now runs this program.
-    pub fn is_given(&mut self, program: u32) {
-        if let State::Attached(attached, ..) = &mut self.state {
+    pub fn set_program(&mut self, program: u32) {
+        if let InterfaceState::Attached(attached, ..) = &mut self.state {
             attached.program = program;
         }
     }
 
     /// Whether its link is where it was, with filterd's program.
     pub fn is_as_left(&self, links: &[Link]) -> bool {
-        let Some(Attached { index, program, .. }) = self.attached() else { return true };
+        let Some(Attachment { index, program, .. }) = self.attached() else { return true };
         let why = self.forgetful.as_ref().map(|(_, why)| why);
         links.iter().any(|link| {
             let is_there = link.index == *index && link.program == *program;

@@ -24,7 +24,7 @@ const LONGEST: usize = 1500;
 
 /// The reader of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum LineFormat {
     Text {
         /// The output is a terminal.
         colours: bool,
@@ -38,14 +38,14 @@ pub enum Format {
 }
 
 /// Formats events as lines.
-pub struct Lines {
-    pub format: Format,
+pub struct LogLines {
+    pub format: LineFormat,
     pub sink: Arc<Sink>,
     /// The clients that watch the log.
     pub watching: Watching,
 }
 
-impl<S, N> FormatEvent<S, N> for Lines
+impl<S, N> FormatEvent<S, N> for LogLines
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -61,13 +61,13 @@ where
             i64::try_from(now).ok().and_then(|now| Timestamp::from_millisecond(now).ok()).unwrap_or_default();
         let lost = self.sink.lost();
         if lost > 0 {
-            let what = Told {
+            let what = EventFields {
                 message: format!("{lost} lines of this log could not be written and are lost"),
-                ..Told::default()
+                ..EventFields::default()
             };
             line(&mut writer, self.format, Level::WARN, now, &what)?;
         }
-        let mut told = Told::default();
+        let mut told = EventFields::default();
         event.record(&mut told);
         let level = *event.metadata().level();
         if level <= Level::INFO && !told.is_about_watchers() {
@@ -79,7 +79,7 @@ where
 
 /// The content of an event.
 #[derive(Default)]
-struct Told {
+struct EventFields {
     message: String,
     fields: Vec<(&'static str, Value)>,
     /// Parts of the message as separate fields, for clients that watch.
@@ -89,7 +89,7 @@ struct Told {
 /// The prefix of fields that are not written to the log.
 const PART: &str = "watch.";
 
-impl Told {
+impl EventFields {
     fn is_about_watchers(&self) -> bool {
         self.parts.iter().any(|(name, value)| *name == "verb" && value == WATCHED)
     }
@@ -107,7 +107,7 @@ impl Told {
     }
 }
 
-impl Visit for Told {
+impl Visit for EventFields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.take(field, cut(&format!("{value:?}")).into());
     }
@@ -130,7 +130,7 @@ impl Visit for Told {
 }
 
 /// The event for clients that watch.
-fn seen(level: Level, now: Timestamp, told: &Told) -> watch::Event {
+fn seen(level: Level, now: Timestamp, told: &EventFields) -> watch::Event {
     let fields = told.fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
     let part = |sought: &str| {
         let (_, value) = told.parts.iter().find(|(name, _)| *name == sought)?;
@@ -164,19 +164,25 @@ fn cut(text: &str) -> String {
     cut
 }
 
-fn line(writer: &mut Writer<'_>, format: Format, level: Level, now: Timestamp, told: &Told) -> fmt::Result {
+fn line(
+    writer: &mut Writer<'_>,
+    format: LineFormat,
+    level: Level,
+    now: Timestamp,
+    told: &EventFields,
+) -> fmt::Result {
     match format {
-        Format::Text { colours } => {
+        LineFormat::Text { colours } => {
             let (time, name) = (now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"), level.as_str());
             let (on, off) = if colours { (colour(level), "\x1b[0m") } else { ("", "") };
             write!(writer, "{time} {on}{name:>5}{off} ")?;
             text(writer, told)
         }
-        Format::Journal => {
+        LineFormat::Journal => {
             write!(writer, "<{}>", priority(level))?;
             text(writer, told)
         }
-        Format::Json { priorities } => {
+        LineFormat::Json { priorities } => {
             if priorities {
                 write!(writer, "<{}>", priority(level))?;
             }
@@ -185,7 +191,7 @@ fn line(writer: &mut Writer<'_>, format: Format, level: Level, now: Timestamp, t
     }
 }
 
-fn text(writer: &mut Writer<'_>, told: &Told) -> fmt::Result {
+fn text(writer: &mut Writer<'_>, told: &EventFields) -> fmt::Result {
     writer.write_str(&told.message)?;
     for (name, value) in &told.fields {
         // Texts are quoted, so that their content cannot look like another field.
@@ -194,7 +200,7 @@ fn text(writer: &mut Writer<'_>, told: &Told) -> fmt::Result {
     writeln!(writer)
 }
 
-fn json(writer: &mut Writer<'_>, level: Level, now: Timestamp, told: &Told) -> fmt::Result {
+fn json(writer: &mut Writer<'_>, level: Level, now: Timestamp, told: &EventFields) -> fmt::Result {
     let time = now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
     let level = level.as_str().to_lowercase();
     write!(
@@ -231,14 +237,14 @@ fn colour(level: Level) -> &'static str {
 mod tests {
     use std::io::Read;
 
-    use super::super::sink::Writer as SinkWriter;
+    use super::super::sink::LogWriter as SinkWriter;
     use super::*;
 
     /// The lines written for these events.
-    fn written(format: Format, tell: impl FnOnce()) -> String {
+    fn written(format: LineFormat, tell: impl FnOnce()) -> String {
         let (mut reader, writer) = std::io::pipe().unwrap();
         let sink = Arc::new(Sink::of(writer.into()));
-        let lines = Lines { format, sink: sink.clone(), watching: Watching::default() };
+        let lines = LogLines { format, sink: sink.clone(), watching: Watching::default() };
         let subscriber = tracing_subscriber::fmt().with_writer(move || SinkWriter(sink.clone()));
         let subscriber = subscriber.with_ansi(false).event_format(lines).finish();
         tracing::subscriber::with_default(subscriber, tell);
@@ -257,8 +263,8 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_forge_a_line_of_the_log() {
-        let written = written(Format::Text { colours: false }, || {
+    fn name_cannot_forge_a_log_line() {
+        let written = written(LineFormat::Text { colours: false }, || {
             tracing::info!("x\n INFO all is well\x1b[2J\u{202e}{}", '\u{7}');
             tracing::warn!(path = "a\nb\" user=\"root", "kernel error\n       try again");
         });
@@ -271,7 +277,7 @@ mod tests {
 
     #[test]
     fn journald_gets_priorities_and_adds_the_time_itself() {
-        let written = written(Format::Journal, || {
+        let written = written(LineFormat::Journal, || {
             tracing::error!("e");
             tracing::warn!("w");
             tracing::info!(pid = 7u64, "i");
@@ -281,7 +287,7 @@ mod tests {
 
     #[test]
     fn programs_get_an_object_a_line() {
-        let written = written(Format::Json { priorities: false }, || {
+        let written = written(LineFormat::Json { priorities: false }, || {
             tracing::info!(user = "a\"\n\u{1b}b", uid = 0u64, list = None::<&str>, "add 203.0.113.7");
         });
         let object: Value = serde_json::from_str(written.trim_end()).unwrap();
@@ -293,16 +299,17 @@ mod tests {
     }
 
     #[test]
-    fn of_many_lists_those_are_named_that_have_room_and_none_by_half_its_name() {
+    fn long_list_names_are_dropped_not_cut() {
         let names: Vec<_> = (0..1000).map(|name| format!("list-{name:03}")).collect();
         let parts = vec![("lists", cut(&names.join(", ")).into())];
-        let lists = seen(Level::INFO, Timestamp::UNIX_EPOCH, &Told { parts, ..Told::default() }).lists;
+        let lists =
+            seen(Level::INFO, Timestamp::UNIX_EPOCH, &EventFields { parts, ..EventFields::default() }).lists;
         assert!(lists.len() > 100 && names.starts_with(&lists), "{lists:?}");
     }
 
     #[test]
-    fn a_line_is_short_enough_to_be_written_at_once() {
-        let written = written(Format::Journal, || tracing::info!("{}", "x".repeat(100_000)));
+    fn log_line_fits_one_write() {
+        let written = written(LineFormat::Journal, || tracing::info!("{}", "x".repeat(100_000)));
         assert!(written.len() < 4096 && written.ends_with("x…\n"), "{}", written.len());
     }
 }

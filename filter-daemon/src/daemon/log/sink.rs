@@ -12,11 +12,11 @@ use nix::fcntl::OFlag;
 use nix::sys::socket::{MsgFlags, send};
 
 pub struct Sink {
-    to: To,
-    state: Mutex<State>,
+    to: SinkOutput,
+    state: Mutex<SinkState>,
 }
 
-enum To {
+enum SinkOutput {
     /// A socket, such as that of journald. Each message sets a flag not to wait.
     Socket(OwnedFd),
     /// Any other file. Pipes and terminals are opened again, so that the flag not to wait does not apply to
@@ -27,7 +27,7 @@ enum To {
 }
 
 #[derive(Default)]
-struct State {
+struct SinkState {
     /// The rest of a line that was written in part.
     rest: Vec<u8>,
     /// How many lines were lost since the last written one.
@@ -35,7 +35,7 @@ struct State {
 }
 
 /// A writer of one line, which never fails.
-pub struct Writer(pub Arc<Sink>);
+pub struct LogWriter(pub Arc<Sink>);
 
 impl Sink {
     /// The output behind standard error.
@@ -44,7 +44,7 @@ impl Sink {
     }
 
     fn nowhere() -> Self {
-        Self { to: To::Nowhere, state: Mutex::default() }
+        Self { to: SinkOutput::Nowhere, state: Mutex::default() }
     }
 
     /// The output behind this descriptor.
@@ -52,10 +52,12 @@ impl Sink {
         let file = File::from(descriptor);
         let kind = file.metadata().map(|file| file.file_type());
         let to = match kind {
-            Ok(kind) if kind.is_socket() => To::Socket(file.into()),
+            Ok(kind) if kind.is_socket() => SinkOutput::Socket(file.into()),
             // A file that cannot be opened again is written with waiting.
-            Ok(kind) if kind.is_fifo() || kind.is_char_device() => To::File(anew(&file).unwrap_or(file)),
-            _ => To::File(file),
+            Ok(kind) if kind.is_fifo() || kind.is_char_device() => {
+                SinkOutput::File(anew(&file).unwrap_or(file))
+            }
+            _ => SinkOutput::File(file),
         };
         Self { to, state: Mutex::default() }
     }
@@ -63,7 +65,7 @@ impl Sink {
     /// Whether this is the socket that journald announced in the environment.
     pub fn is_journal(&self) -> bool {
         let said = std::env::var("JOURNAL_STREAM").unwrap_or_default();
-        let To::Socket(socket) = &self.to else { return false };
+        let SinkOutput::Socket(socket) = &self.to else { return false };
         let file = socket.try_clone().map(File::from).and_then(|file| file.metadata());
         file.is_ok_and(|file| said == format!("{}:{}", file.dev(), file.ino()))
     }
@@ -105,11 +107,11 @@ impl Sink {
 
     fn write_some(&self, bytes: &[u8]) -> io::Result<usize> {
         match &self.to {
-            To::Socket(socket) => {
+            SinkOutput::Socket(socket) => {
                 Ok(send(socket.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL)?)
             }
-            To::File(file) => (&*file).write(bytes),
-            To::Nowhere => Ok(0),
+            SinkOutput::File(file) => (&*file).write(bytes),
+            SinkOutput::Nowhere => Ok(0),
         }
     }
 }
@@ -120,7 +122,7 @@ fn anew(file: &File) -> io::Result<File> {
     OpenOptions::new().write(true).custom_flags(flags.bits()).open(path)
 }
 
-impl Write for Writer {
+impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.put(bytes);
         Ok(bytes.len())
@@ -141,7 +143,7 @@ mod tests {
     const LINE: &[u8] = &[b'x'; 1000];
 
     #[test]
-    fn a_full_pipe_whose_reader_sleeps_is_not_waited_for_and_the_lost_lines_are_counted() {
+    fn full_pipe_loses_and_counts_lines() {
         let (mut reader, writer) = io::pipe().unwrap();
         let shared = writer.try_clone().unwrap();
         let sink = Sink::of(writer.into());
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_socket_is_not_waited_for_either_and_no_line_is_torn() {
+    fn full_socket_blocks_nothing_and_tears_no_line() {
         let (mut reader, writer) = UnixStream::pair().unwrap();
         let sink = Sink::of(writer.into());
         (0..10_000).for_each(|_| sink.put(b"0123456789\n"));
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_left_and_a_full_disk_are_nobodys_end() {
+    fn closed_reader_and_full_disk_are_survived() {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::Owner;
 use crate::clock;
 use crate::daemon::capacity::Capacity;
-use crate::daemon::pages::Parts;
-use crate::daemon::turns::Minded;
+use crate::daemon::pages::OwnerParts;
+use crate::daemon::turns::LastCheck;
 
 /// A change of the system clock during a wait is noticed within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
@@ -53,7 +53,7 @@ impl Owner {
     }
 
     async fn mind_deadlines(&mut self) {
-        self.minded = Minded(clock::instant());
+        self.minded = LastCheck(clock::instant());
         self.tell_manager();
         if self.time.look() {
             self.persistence.note_time();
@@ -91,7 +91,7 @@ impl Owner {
     }
 
     async fn turn_page(&mut self) {
-        let mut parts = Parts {
+        let mut parts = OwnerParts {
             protection: &mut self.protection,
             capacity: &mut self.capacity,
             persistence: &mut self.persistence,

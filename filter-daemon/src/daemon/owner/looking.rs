@@ -54,11 +54,11 @@ impl Owner {
         let Some(asleep) = self.sleep.slept() else { return };
         match self.protection.filter_mut().renew() {
             Ok(program) => {
-                self.sleep.is_seen_to(asleep);
-                self.interfaces.are_given(program);
+                self.sleep.note_handled(asleep);
+                self.interfaces.set_program(program);
                 info!("the machine was asleep: the filter was attached to its interfaces again");
             }
-            Err(error) => self.sleep.has_failed(error.explain(), clock::now()),
+            Err(error) => self.sleep.note_failure(error.explain(), clock::now()),
         }
     }
 
@@ -118,7 +118,7 @@ impl Owner {
             }
         }
         self.look_at_tables();
-        if !self.interfaces.are_as_left(self.protection.filter_mut()) {
+        if !self.interfaces.check_links(self.protection.filter_mut()) {
             self.look_again().await;
         }
     }

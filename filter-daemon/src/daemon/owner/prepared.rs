@@ -9,9 +9,9 @@ use crate::daemon::configuration::Configuration;
 use crate::daemon::error::DaemonError;
 use crate::daemon::feeds::Feeds;
 use crate::daemon::guard::Guard;
-use crate::daemon::lists::Lists;
+use crate::daemon::lists::ListCopies;
 use crate::daemon::reading::Readings;
-use crate::daemon::reload::{self, Loaded, Sources};
+use crate::daemon::reload::{self, ListSources, Loaded};
 use crate::kernel::Filter;
 use crate::kernel::broker::Broker;
 
@@ -21,7 +21,7 @@ pub struct Prepared {
     pub protection: Protection,
     pub(super) configuration: Configuration,
     pub(super) readings: Readings,
-    pub(super) lists: Lists,
+    pub(super) lists: ListCopies,
     pub(super) alarm: Alarm,
     pub(super) guard: Guard,
     pub(super) feeds: Feeds,
@@ -32,18 +32,18 @@ impl Prepared {
     pub fn new(
         run: &Run,
         (mut configuration, mut loaded): (Configuration, Loaded),
-        sources: Sources,
+        sources: ListSources,
         broker: Broker,
         (mut blocklist, mut guard): (Blocklist, Guard),
     ) -> Result<Self, DaemonError> {
-        configuration.is_coming(&mut loaded);
-        configuration.says_mode(run.mode.unwrap_or(loaded.config.mode));
+        configuration.prepare(&mut loaded);
+        configuration.set_mode(run.mode.unwrap_or(loaded.config.mode));
         let feeds = Feeds::begin(&run.state_dir, &loaded.config);
         // The guard comes before anything is blocked. Servers of lists follow with the first check.
         guard.enter(&mut blocklist).map_err(DaemonError::from)?;
         let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist)?;
         reload::tell_log(&found);
-        let mut lists = Lists::of(&run.state_dir);
+        let mut lists = ListCopies::of(&run.state_dir);
         if configuration.trial.is_on() {
             configuration.trial.hold(lists.try_out_soon(to_keep));
         } else {

@@ -10,11 +10,11 @@ use crate::clock;
 use crate::control::Call;
 use crate::control::wire::reload::Request;
 use crate::daemon::error::DaemonError;
-use crate::daemon::feeds::Came;
+use crate::daemon::feeds::EndedFetch;
 use crate::daemon::lists::Outcomes;
-use crate::daemon::reading::Read;
-use crate::daemon::turns::Next;
-use crate::host::Fact;
+use crate::daemon::reading::ReadResult;
+use crate::daemon::turns::NextTurn;
+use crate::host::ProtectedAddress;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
 
@@ -33,7 +33,7 @@ pub struct Signals {
 }
 
 /// Why the loop has ended by itself.
-pub enum Ended {
+pub enum LoopEnd {
     /// Another filterd has asked this one to end.
     Asked,
     /// Another filterd waits for the handover. If that fails, the loop continues.
@@ -43,7 +43,7 @@ pub enum Ended {
 }
 
 /// Work of the owner that no request asked for.
-enum Event {
+enum OwnerEvent {
     /// A page of work, or a deadline that has passed.
     Due,
     Successor(UnixStream),
@@ -51,10 +51,10 @@ enum Event {
     ChildEnded,
     InterfaceChanged,
     AddressChanged,
-    Facts(Result<Vec<Fact>, String>),
-    Loaded(Box<Result<Read, DaemonError>>),
+    Facts(Result<Vec<ProtectedAddress>, String>),
+    Loaded(Box<Result<ReadResult, DaemonError>>),
     Kept(Outcomes),
-    Fetched(Box<Came>),
+    Fetched(Box<EndedFetch>),
     GraceIsOver(std::io::Result<()>),
     Watched,
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
@@ -62,52 +62,52 @@ enum Event {
 
 impl Owner {
     /// Serves requests, signals and timers until another filterd takes over or the broker ends.
-    pub async fn work(&mut self, signals: &mut Signals) -> Ended {
+    pub async fn work(&mut self, signals: &mut Signals) -> LoopEnd {
         self.lists.write_next();
         self.begin_to_fetch();
         self.counting.look(&self.protection);
         loop {
             let next = self.next(signals).await;
-            let hands_over = matches!(next, Next::Call(Call::HandOver(_))) && self.would_lose().is_none();
-            if !matches!(next, Next::Call(_) | Next::Own(Event::Due)) {
+            let hands_over = matches!(next, NextTurn::Call(Call::HandOver(_))) && self.would_lose().is_none();
+            if !matches!(next, NextTurn::Call(_) | NextTurn::Own(OwnerEvent::Due)) {
                 self.wake();
             }
             match next {
-                Next::Call(call) => {
+                NextTurn::Call(call) => {
                     self.look_before(&call).await;
                     self.serve(call);
                 }
-                Next::Own(Event::Due) => self.do_what_is_due().await,
-                Next::Own(Event::Successor(successor)) => self.successor = Some(successor),
-                Next::Own(Event::ChildEnded) => {
+                NextTurn::Own(OwnerEvent::Due) => self.do_what_is_due().await,
+                NextTurn::Own(OwnerEvent::Successor(successor)) => self.successor = Some(successor),
+                NextTurn::Own(OwnerEvent::ChildEnded) => {
                     if let Some(gone) = self.protection.filter_mut().obituary() {
-                        return Ended::WithoutBroker(gone);
+                        return LoopEnd::WithoutBroker(gone);
                     }
                 }
-                Next::Own(Event::Hangup) => {
+                NextTurn::Own(OwnerEvent::Hangup) => {
                     info!("SIGHUP received: reloading the configuration");
                     self.read(Request::default(), None);
                 }
-                Next::Own(Event::Loaded(loaded)) => self.take_reading(*loaded).await,
-                Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
-                Next::Own(Event::Fetched(came)) => self.note_fetched(*came),
-                Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),
-                Next::Own(Event::Compacted(written)) => {
+                NextTurn::Own(OwnerEvent::Loaded(loaded)) => self.take_reading(*loaded).await,
+                NextTurn::Own(OwnerEvent::Kept(outcomes)) => self.note_copies(outcomes),
+                NextTurn::Own(OwnerEvent::Fetched(came)) => self.note_fetched(*came),
+                NextTurn::Own(OwnerEvent::GraceIsOver(result)) => self.capacity.end_grace(result),
+                NextTurn::Own(OwnerEvent::Compacted(written)) => {
                     self.persistence.compact(self.protection.blocklist(), clock::now(), written);
                 }
-                Next::Own(Event::InterfaceChanged) => {
+                NextTurn::Own(OwnerEvent::InterfaceChanged) => {
                     // A renamed interface may change the reasons that its addresses are guarded for.
-                    self.guard.have_changed();
+                    self.guard.mark_stale();
                     _ = self.look_again().await;
                 }
-                Next::Own(Event::Watched) => self.sampling.mind(&mut self.protection),
-                Next::Own(Event::AddressChanged) => self.guard.have_changed(),
-                Next::Own(Event::Facts(found)) => self.guard.take(found, &mut self.protection),
+                NextTurn::Own(OwnerEvent::Watched) => self.sampling.mind(&mut self.protection),
+                NextTurn::Own(OwnerEvent::AddressChanged) => self.guard.mark_stale(),
+                NextTurn::Own(OwnerEvent::Facts(found)) => self.guard.take(found, &mut self.protection),
             }
             // Sends the answers first, before work that no client waits for, and lets new requests arrive.
             tokio::task::yield_now().await;
             if hands_over {
-                return Ended::Asked;
+                return LoopEnd::Asked;
             }
             self.persistence.write_soon(self.protection.take_records());
             if self.capacity.settle(&mut self.protection) {
@@ -118,7 +118,7 @@ impl Owner {
             if self.has_nothing_under_way()
                 && let Some(successor) = self.successor.take()
             {
-                return Ended::Succeeded(successor);
+                return LoopEnd::Succeeded(successor);
             }
         }
     }
@@ -137,27 +137,27 @@ impl Owner {
     }
 
     /// The next event. Requests and the owner's own work take turns; of the own work, rare events come first.
-    async fn next(&mut self, signals: &mut Signals) -> Next<Call, Event> {
+    async fn next(&mut self, signals: &mut Signals) -> NextTurn<Call, OwnerEvent> {
         let sleep = self.until_deadline();
         let is_due = sleep.is_zero() || self.has_pages_due();
         let Signals { calls, hangup, interfaces, addresses, children, successors } = signals;
         let own = async {
             tokio::select! {
                 biased;
-                Some(()) = children.recv() => Event::ChildEnded,
-                result = self.capacity.grace_period() => Event::GraceIsOver(result),
-                loaded = self.readings.read() => Event::Loaded(Box::new(loaded)),
-                outcomes = self.lists.written() => Event::Kept(outcomes),
-                fetched = self.feeds.fetched() => Event::Fetched(Box::new(fetched)),
-                found = self.guard.found() => Event::Facts(found),
-                written = self.persistence.compacted() => Event::Compacted(written),
-                () = self.sampling.changed() => Event::Watched,
-                Some(()) = hangup.recv() => Event::Hangup,
-                Some(()) = interfaces.recv() => Event::InterfaceChanged,
-                Some(()) = addresses.recv() => Event::AddressChanged,
-                Some(successor) = successors.recv() => Event::Successor(successor),
-                () = std::future::ready(()), if is_due => Event::Due,
-                () = self.alarm.wait(sleep) => Event::Due,
+                Some(()) = children.recv() => OwnerEvent::ChildEnded,
+                result = self.capacity.grace_period() => OwnerEvent::GraceIsOver(result),
+                loaded = self.readings.read() => OwnerEvent::Loaded(Box::new(loaded)),
+                outcomes = self.lists.written() => OwnerEvent::Kept(outcomes),
+                fetched = self.feeds.fetched() => OwnerEvent::Fetched(Box::new(fetched)),
+                found = self.guard.found() => OwnerEvent::Facts(found),
+                written = self.persistence.compacted() => OwnerEvent::Compacted(written),
+                () = self.sampling.changed() => OwnerEvent::Watched,
+                Some(()) = hangup.recv() => OwnerEvent::Hangup,
+                Some(()) = interfaces.recv() => OwnerEvent::InterfaceChanged,
+                Some(()) = addresses.recv() => OwnerEvent::AddressChanged,
+                Some(successor) = successors.recv() => OwnerEvent::Successor(successor),
+                () = std::future::ready(()), if is_due => OwnerEvent::Due,
+                () = self.alarm.wait(sleep) => OwnerEvent::Due,
             }
         };
         self.turns.next(calls, own).await

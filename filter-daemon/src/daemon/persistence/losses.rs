@@ -12,7 +12,7 @@ use tracing::error;
 use crate::blocklist::Timestamp;
 use crate::control::wire::{About, Fault};
 use crate::daemon::notices::id_of;
-use crate::journal::{Damage, Found, Instead};
+use crate::journal::{JournalDamage, JournalFindings, Replacement};
 use crate::text::{Explanation, date, printable};
 
 /// The name shows that it belongs to the journal.
@@ -43,7 +43,7 @@ struct Loss {
 impl Losses {
     /// The losses recorded in `directory`, and those that this start found. `left_at_work` says that an
     /// earlier filter was still attached.
-    pub fn of(directory: &Path, found: &Found, left_at_work: bool, now: Timestamp) -> Self {
+    pub fn of(directory: &Path, found: &JournalFindings, left_at_work: bool, now: Timestamp) -> Self {
         let note = directory.join(FILE);
         let mut known = read(&note);
         let new = told(directory, found, left_at_work).into_iter();
@@ -121,7 +121,7 @@ impl Losses {
 }
 
 /// Describes the losses that this start found.
-fn told(directory: &Path, found: &Found, left_at_work: bool) -> Vec<String> {
+fn told(directory: &Path, found: &JournalFindings, left_at_work: bool) -> Vec<String> {
     let mut told: Vec<_> = found.damage.iter().map(told_damage).collect();
     if found.is_new && left_at_work {
         told.push(format!(
@@ -153,15 +153,15 @@ pub fn told_behind(since: Timestamp) -> String {
     )
 }
 
-fn told_damage(damage: &Damage) -> String {
+fn told_damage(damage: &JournalDamage) -> String {
     let reason = printable::excerpt(&damage.reason);
     let aside = damage.set_aside.as_ref();
     let aside =
         aside.map_or_else(String::new, |aside| format!(", and was moved to {}", printable::path(aside)));
     let instead = match &damage.instead {
-        Instead::Copy { .. } => "an older copy is in force, and changes made after it are lost",
-        Instead::DamagedCopy { .. } => "its copy was damaged too, and live entries are lost",
-        Instead::Nothing => "there was no copy, and live entries are lost",
+        Replacement::Copy { .. } => "an older copy is in force, and changes made after it are lost",
+        Replacement::DamagedCopy { .. } => "its copy was damaged too, and live entries are lost",
+        Replacement::Nothing => "there was no copy, and live entries are lost",
     };
     format!("the journal of live entries was damaged ({reason}){aside}; {instead}")
 }

@@ -6,19 +6,19 @@ use tracing::{error, info, warn};
 
 use super::losses::{A_COMMIT_BEHIND, Losses, told_behind};
 use super::{Persistence, live_entries};
-use crate::blocklist::{Blocklist, List, Timestamp};
+use crate::blocklist::{Blocklist, ListInfo, Timestamp};
 use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::{Config, ListName};
 use crate::daemon::error::DaemonError;
 use crate::daemon::names::default_list;
 use crate::daemon::time;
-use crate::journal::{Damage, Found, Instead, Journal};
+use crate::journal::{Journal, JournalDamage, JournalFindings, Replacement};
 use crate::text::{Explain, printable};
 
 /// Facts about the filterd before, from outside the state directory.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Before {
+pub struct EarlierRun {
     /// A filter was found in the kernel, so that there was a journal if anything was blocked live.
     pub left_at_work: bool,
     /// Since when not all live entries were on disk when it ended, in seconds since 1970.
@@ -26,11 +26,11 @@ pub struct Before {
 }
 
 /// Opens the journal, and builds a blocklist from it.
-pub fn restore(directory: &Path, before: Before) -> Result<(Persistence, Blocklist), DaemonError> {
+pub fn restore(directory: &Path, before: EarlierRun) -> Result<(Persistence, Blocklist), DaemonError> {
     let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
     let here = clock::moment();
     let now = here.own;
-    let Before { left_at_work, unsaved } = before;
+    let EarlierRun { left_at_work, unsaved } = before;
     let (journal, mut found, refused) = Journal::open(directory, &here, &mut |record| {
         if outcome.is_ok() {
             outcome = blocklist.replay(record, now);
@@ -53,7 +53,7 @@ pub fn restore(directory: &Path, before: Before) -> Result<(Persistence, Blockli
     };
     outcome?;
     if found.behind.is_some() && persistence.losses.are_noted() {
-        persistence.journal.has_noted();
+        persistence.journal.forget_earlier_loss();
     }
     // Writes the time, so that a later reader converts times like this one, and finds no missing commit
     // behind a row written now.
@@ -77,7 +77,7 @@ impl Persistence {
     pub fn free_names(&mut self, config: &Config, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
         let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
-        let is_taken = |list: &List| {
+        let is_taken = |list: &ListInfo| {
             &*list.name != default_list(list.polarity) && (is_reserved(&list.name) || is_listed(&list.name))
         };
         let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(list));
@@ -94,7 +94,7 @@ impl Persistence {
     }
 }
 
-fn tell(found: &Found, blocklist: &Blocklist, left_at_work: bool, now: Timestamp) {
+fn tell(found: &JournalFindings, blocklist: &Blocklist, left_at_work: bool, now: Timestamp) {
     if let Some(damage) = &found.damage {
         tell_damage(damage, now);
     }
@@ -127,12 +127,12 @@ fn tell(found: &Found, blocklist: &Blocklist, left_at_work: bool, now: Timestamp
     }
 }
 
-fn tell_damage(damage: &Damage, now: Timestamp) {
+fn tell_damage(damage: &JournalDamage, now: Timestamp) {
     let reason = damage.reason.as_str();
     let aside = damage.set_aside.as_ref().map(|aside| printable::path(aside).to_string());
     let damaged_file = aside.as_deref();
     match &damage.instead {
-        Instead::Copy { made } => {
+        Replacement::Copy { made } => {
             let age = now.secs().saturating_sub(made.secs());
             error!(
                 reason,
@@ -140,11 +140,11 @@ fn tell_damage(damage: &Damage, now: Timestamp) {
                 "the journal is damaged: live entries restored from a copy {age} s old, changes made since then are lost"
             );
         }
-        Instead::DamagedCopy { reason: copy } => {
+        Replacement::DamagedCopy { reason: copy } => {
             let copy = copy.as_str();
             error!(reason, copy, damaged_file, "the journal and its copy are damaged: live entries are lost");
         }
-        Instead::Nothing => {
+        Replacement::Nothing => {
             error!(reason, damaged_file, "the journal is damaged and has no copy: live entries are lost");
         }
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Loaded, Rows, warnings};
-use crate::blocklist::{Blocklist, Change, Record, Run, Settings, Times};
+use super::{ListRows, Loaded, warnings};
+use crate::blocklist::{Blocklist, Change, EntryTimes, Record, Settings, TimedTargets};
 use crate::clock;
 use crate::config::{Config, Matches};
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::daemon::error::DaemonError;
-use crate::daemon::lists::ToKeep;
+use crate::daemon::lists::ListToKeep;
 
 /// How packets are to be judged, as a configuration says.
 pub fn settings_of(config: &Config) -> Settings {
@@ -22,8 +22,8 @@ pub fn settings_of(config: &Config) -> Settings {
 pub fn begin_with(
     mut loaded: Loaded,
     blocklist: &mut Blocklist,
-) -> Result<(Config, Reloaded, Vec<ToKeep>), DaemonError> {
-    let mut rows = Rows::take(&mut loaded, blocklist)?;
+) -> Result<(Config, Reloaded, Vec<ListToKeep>), DaemonError> {
+    let mut rows = ListRows::take(&mut loaded, blocklist)?;
     let now = clock::now();
     blocklist.apply(&Change::Settings(settings_of(&loaded.config)), now)?;
     let mut reloaded = Reloaded::default();
@@ -39,9 +39,11 @@ pub fn begin_with(
         let until = rows.stay(id).map(|stay| until(stay.ttl));
         let times = match until {
             Some(_) => rows.timed.begin(id, targets, (since, until), (rows.stays_copied(id), now)),
-            None => Times { runs: vec![Run { since, until, targets }], ..Times::default() },
+            None => {
+                EntryTimes { runs: vec![TimedTargets { since, until, targets }], ..EntryTimes::default() }
+            }
         };
-        for Run { since, until, targets } in times.runs {
+        for TimedTargets { since, until, targets } in times.runs {
             // As if it had been so before: nobody will want it undone.
             let (list, since) = (list.clone(), since.min(now));
             let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };

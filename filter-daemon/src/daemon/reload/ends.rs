@@ -7,36 +7,36 @@ use std::sync::Arc;
 use filter_common::target::Target;
 
 use super::aside;
-use crate::blocklist::{Claim, ListId, PAGE, Run, Targets, Times, Timestamp, Undo};
+use crate::blocklist::{Claim, EntryTimes, ListId, PAGE, Targets, TimedTargets, Timestamp, Undo};
 
 /// Of lists with an end, by the names that they had before.
 #[derive(Debug, Default)]
-pub struct Ends {
-    lists: HashMap<Arc<str>, Known>,
+pub struct Expiries {
+    lists: HashMap<Arc<str>, ListExpiries>,
 }
 
 /// What is known of one.
 #[derive(Debug, Default)]
-struct Known {
+struct ListExpiries {
     /// What was on it.
-    runs: Vec<Run>,
+    runs: Vec<TimedTargets>,
     /// What was not, and is.
     come: Vec<Targets>,
 }
 
 /// Some entries that are put back, and how far that is.
-pub struct Page {
+pub struct ExpiryPage {
     pub since: Timestamp,
     pub until: Option<Timestamp>,
     pub targets: Targets,
     pub next: usize,
 }
 
-impl Ends {
+impl Expiries {
     /// What these pages did to these lists: the latest first.
     pub fn of(pages: impl Iterator<Item = Undo>, lists: &[(ListId, Arc<str>)]) -> Self {
         let mut this =
-            Self { lists: lists.iter().map(|(_, name)| (name.clone(), Known::default())).collect() };
+            Self { lists: lists.iter().map(|(_, name)| (name.clone(), ListExpiries::default())).collect() };
         let names: HashMap<ListId, &Arc<str>> = lists.iter().map(|(id, name)| (*id, name)).collect();
         let mut others = Vec::new();
         for (list, before, targets) in pages.flat_map(Undo::into_claims) {
@@ -44,7 +44,7 @@ impl Ends {
                 (None, _) => others.push(targets),
                 (Some(known), None) => known.come.push(targets),
                 (Some(known), Some(Claim { since, until, .. })) => {
-                    known.runs.push(Run { since, until, targets });
+                    known.runs.push(TimedTargets { since, until, targets });
                 }
             }
         }
@@ -53,8 +53,8 @@ impl Ends {
     }
 
     /// What the copies of these lists tell.
-    pub fn copied(lists: impl IntoIterator<Item = (Arc<str>, Times)>) -> Self {
-        let known = |Times { runs, spent }| Known { runs, come: vec![spent] };
+    pub fn copied(lists: impl IntoIterator<Item = (Arc<str>, EntryTimes)>) -> Self {
+        let known = |EntryTimes { runs, spent }| ListExpiries { runs, come: vec![spent] };
         Self { lists: lists.into_iter().map(|(name, times)| (name, known(times))).collect() }
     }
 
@@ -69,14 +69,14 @@ impl Ends {
     }
 
     /// A page of those of this list that are to be put back, and that it `names` still, from this one on.
-    pub fn page(&self, list: &str, mut from: usize, names: &Targets) -> Option<Page> {
+    pub fn page(&self, list: &str, mut from: usize, names: &Targets) -> Option<ExpiryPage> {
         let mut before = 0;
-        for Run { since, until, targets } in &self.lists.get(list)?.runs {
+        for TimedTargets { since, until, targets } in &self.lists.get(list)?.runs {
             if from < before + targets.len() {
                 let page = targets.page(from - before, PAGE);
                 from += page.len();
                 let targets = page.iter().filter(|target| names.contains(*target)).collect();
-                return Some(Page { since: *since, until: *until, targets, next: from });
+                return Some(ExpiryPage { since: *since, until: *until, targets, next: from });
             }
             before += targets.len();
         }

@@ -3,24 +3,24 @@
 
 use filter_common::target::Target;
 
-use super::{Reload, Stage, ends};
+use super::{ReloadStage, RunningReload, ends};
 use crate::blocklist::{Change, ListId, PAGE, Polarity, Targets, Want};
 use crate::clock;
 use crate::daemon::commit::Protection;
-use crate::daemon::pages::{Parts, Turn};
+use crate::daemon::pages::{OwnerParts, Turn};
 
-impl Reload {
+impl RunningReload {
     pub(super) fn enter(
         &mut self,
         polarity: Polarity,
         list: usize,
         from: usize,
-        parts: &mut Parts<'_>,
-    ) -> (Stage, Turn) {
+        parts: &mut OwnerParts<'_>,
+    ) -> (ReloadStage, Turn) {
         let Some((id, targets)) = self.rows.contents.get(list) else {
             let next = match polarity {
-                Polarity::Allow => Stage::Loosened(parts.protection.latest().loosened),
-                Polarity::Block => Stage::Reach { list: 0, after: None },
+                Polarity::Allow => ReloadStage::Loosened(parts.protection.latest().loosened),
+                Polarity::Block => ReloadStage::Reach { list: 0, after: None },
             };
             return (next, Turn::More);
         };
@@ -28,16 +28,16 @@ impl Reload {
         let (is_meant, set, reach) = (row.polarity == polarity, row.set(), row.reach);
         if let Some(ends) = self.rows.ends(&row.name).filter(|_| is_meant) {
             let Some(page) = ends.page(&row.name, from, targets) else {
-                return (Stage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
+                return (ReloadStage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
             };
             return self.put_back(*id, page, (polarity, list, from), parts);
         }
         let page = if is_meant { targets.page(from, PAGE) } else { Targets::default() };
         if page.is_empty() {
-            return (Stage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
+            return (ReloadStage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
         }
         if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&page)) {
-            return (Stage::Enter { polarity, list, from }, Turn::Wait);
+            return (ReloadStage::Enter { polarity, list, from }, Turn::Wait);
         }
         if let Some(turned) = self.rows.turned(*id) {
             return (
@@ -45,7 +45,7 @@ impl Reload {
                 Turn::More,
             );
         }
-        let next = Stage::Enter { polarity, list, from: from + page.len() };
+        let next = ReloadStage::Enter { polarity, list, from: from + page.len() };
         let since = self.rows.since(*id);
         let change = self.want(*id, page, parts.protection.blocklist());
         (self.commit_as_of(since, change, next, parts.protection), Turn::More)
@@ -55,10 +55,10 @@ impl Reload {
     fn put_back(
         &mut self,
         id: ListId,
-        page: ends::Page,
+        page: ends::ExpiryPage,
         (polarity, list, from): (Polarity, usize, usize),
-        parts: &mut Parts<'_>,
-    ) -> (Stage, Turn) {
+        parts: &mut OwnerParts<'_>,
+    ) -> (ReloadStage, Turn) {
         let blocklist = parts.protection.blocklist();
         let row = blocklist.lists().get(id);
         let (name, origin, set, reach) = (row.name.clone(), row.origin, row.set(), row.reach);
@@ -66,9 +66,9 @@ impl Reload {
         let is_over = page.until.is_some_and(|until| until <= clock::now());
         let targets = if is_over { blocklist.there_on(id, &page.targets) } else { page.targets };
         if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&targets)) {
-            return (Stage::Enter { polarity, list, from }, Turn::Wait);
+            return (ReloadStage::Enter { polarity, list, from }, Turn::Wait);
         }
-        let next = Stage::Enter { polarity, list, from: page.next };
+        let next = ReloadStage::Enter { polarity, list, from: page.next };
         if targets.is_empty() {
             return (next, Turn::More);
         }
@@ -81,10 +81,10 @@ impl Reload {
     pub(super) fn reach(
         &mut self,
         (list, after): (usize, Option<Target>),
-        again: impl Fn(usize, Option<Target>) -> Stage,
-        then: impl FnOnce(&Self, &Protection) -> Stage,
-        parts: &mut Parts<'_>,
-    ) -> (Stage, Turn) {
+        again: impl Fn(usize, Option<Target>) -> ReloadStage,
+        then: impl FnOnce(&Self, &Protection) -> ReloadStage,
+        parts: &mut OwnerParts<'_>,
+    ) -> (ReloadStage, Turn) {
         let lists = parts.protection.blocklist().lists();
         let Some((at, id)) = self.rows.reaching.next(list, lists) else {
             return (then(self, parts.protection), Turn::More);

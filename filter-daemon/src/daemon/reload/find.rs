@@ -2,22 +2,22 @@
 
 use std::path::Path;
 
-use super::look::{self, Contents, Look, Looking};
-use super::matching::Known;
-use super::sources::Sources;
-use crate::blocklist::{Accepted, Peaks, Stamp, Targets};
+use super::look::{self, FileCheck, FileChecker, FileContents};
+use super::matching::KnownList;
+use super::sources::ListSources;
+use crate::blocklist::{AcceptedSource, Peaks, SourceStamp, Targets};
 use crate::clock;
-use crate::config::List;
+use crate::config::ListConfig;
 use crate::source::copies::CopyError;
 use crate::source::file::FileError;
-use crate::source::limits::{Doubt, Seen, SizeBefore, Verdict};
-use crate::source::trouble::{Instead, Why};
-use crate::source::{Copies, Draft, Limits, ListFile, Rejected, Remarks};
+use crate::source::limits::{Doubt, ListVerdict, SizeBefore, SourceFinding};
+use crate::source::trouble::{HoldBackReason, ListFallback};
+use crate::source::{Copies, Draft, Limits, ListFile, RejectedLine, Remarks};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
 #[derive(Debug)]
-pub enum Found {
+pub enum ListFinding {
     /// The very file that was read last time.
     Unchanged,
     /// It was not fetched yet: what is in force stays.
@@ -27,11 +27,11 @@ pub enum Found {
         /// Its targets.
         targets: Targets,
         /// What is known of it, perhaps from when it was called otherwise.
-        accepted: Accepted,
+        accepted: AcceptedSource,
         /// Its bytes, if there is no copy of them.
         draft: Option<Draft>,
         /// How it was read: with other words in the configuration it is read otherwise.
-        read: ReadAs,
+        read: ReadReport,
         /// What is to be told of the database that it was chosen out of.
         remarks: Remarks,
     },
@@ -42,15 +42,15 @@ pub enum Found {
         /// What is to be in force instead; none if what is stays.
         targets: Option<Targets>,
         /// How that was read.
-        read: Option<ReadAs>,
+        read: Option<ReadReport>,
         /// What is known of it, if it comes from its copy.
-        accepted: Option<Accepted>,
+        accepted: Option<AcceptedSource>,
     },
 }
 
 /// How a list was read, for those who ask.
 #[derive(Clone, Debug, Default)]
-pub struct ReadAs {
+pub struct ReadReport {
     /// How many of its lines were not understood.
     pub rejected: u64,
     /// The first of them.
@@ -63,11 +63,11 @@ pub struct ReadAs {
     pub left_out: Vec<String>,
 }
 
-impl ReadAs {
+impl ReadReport {
     fn of(file: &ListFile) -> Self {
         Self {
             rejected: file.rejected_count,
-            examples: file.rejected.iter().take(MOST_EXAMPLES).map(Rejected::within).collect(),
+            examples: file.rejected.iter().take(MOST_EXAMPLES).map(RejectedLine::within).collect(),
             special: file.special,
             format: file.format.name(),
             left_out: file.left_out.clone(),
@@ -79,33 +79,38 @@ impl ReadAs {
 const MOST_EXAMPLES: usize = 3;
 
 /// Looks at the file of `list`, which was `before`.
-pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
+pub fn find(
+    list: &ListConfig,
+    before: Option<&KnownList>,
+    is_meant: bool,
+    sources: &mut ListSources,
+) -> ListFinding {
     // Whoever accepts a list as it is accepts its length, too: it is compared with no other from now on.
-    let unread = before.filter(|before| is_meant && before.has_peaks()).map(Known::unread);
+    let unread = before.filter(|before| is_meant && before.has_peaks()).map(KnownList::unread);
     let before = unread.as_ref().or(before);
     let file = sources.file_of(list);
-    let look = Looking::new(list, file, before, sources.writes.then(|| sources.copies.clone()));
+    let look = FileChecker::new(list, file, before, sources.writes.then(|| sources.copies.clone()));
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
     let found = match looked {
-        Ok(Look::Unchanged) => return Found::Unchanged,
-        Ok(Look::Read(contents)) => Ok(checked(*contents, list, sources)),
+        Ok(FileCheck::Unchanged) => return ListFinding::Unchanged,
+        Ok(FileCheck::Read(contents)) => Ok(checked(*contents, list, sources)),
         Err(FileError::Missing { .. }) if list.feed.is_some() => return awaited(list, before, sources),
         Err(error) => Err(error),
     };
-    let nothing = if sources.has_lost_one { Instead::Lost } else { Instead::Nothing };
-    let judging = Judging { list, before, is_meant, sources, nothing };
+    let nothing = if sources.has_lost_one { ListFallback::Lost } else { ListFallback::Nothing };
+    let judging = ListDecision { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     // What is read in another way is no change of the file, unless that has changed, too: it is looked at closely then. What is
     // to be allowed is read in another way than what is blocked.
     let stamp = found.as_ref().ok().and_then(|(_, stamp, _)| *stamp);
-    let is_alike = |before: &&Known| match before.id {
+    let is_alike = |before: &&KnownList| match before.id {
         Some(_) if before.reversed_by(list).is_none() && before.reading.how != list.how.to_string() => {
             before.is_of_another_file(stamp) && !before.is_of_another_choice(list)
         }
         Some(_) | None => !before.is_of_another_choice(list),
     };
     // A row that was made for a list of which nothing came yet is nothing that was loaded.
-    let was_loaded = |before: &&Known| before.entries > 0 || before.reading.accepted.is_some();
+    let was_loaded = |before: &&KnownList| before.entries > 0 || before.reading.accepted.is_some();
     let alike = before.filter(is_alike).filter(was_loaded);
     let found = judging.judge(found, alike.map(|before| size_of(before, list, &sources.copies)));
     if is_denied && !found.has_copy() {
@@ -118,14 +123,14 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
 }
 
 /// The same, known for what it is where a server sent something else than a list.
-fn checked((file, stamp, draft): Contents, list: &List, sources: &Sources) -> Contents {
+fn checked((file, stamp, draft): FileContents, list: &ListConfig, sources: &ListSources) -> FileContents {
     let Some(feed) = &list.feed else { return (file, stamp, draft) };
     let content_type = sources.content_type_of(feed);
     (file.fetched(content_type.as_deref()), stamp, draft)
 }
 
 /// How long `list` was before.
-fn size_of(before: &Known, list: &List, copies: &Copies) -> SizeBefore {
+fn size_of(before: &KnownList, list: &ListConfig, copies: &Copies) -> SizeBefore {
     let accepted = before.reading.accepted.as_ref();
     let alike = accepted.filter(|_| before.is_read_as(list));
     SizeBefore {
@@ -135,7 +140,7 @@ fn size_of(before: &Known, list: &List, copies: &Copies) -> SizeBefore {
     }
 }
 
-impl Found {
+impl ListFinding {
     /// What is to be on the list, if that may be something else than is on it now.
     pub fn targets(&self) -> Option<&Targets> {
         match self {
@@ -153,51 +158,57 @@ impl Found {
 
 /// What stands for a list of which nothing was fetched yet, or not from where it is fetched from now on: what is in force
 /// stays; at a start, it is what its copy says. That is told where it does not mean what the configuration says.
-fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
-    let told = |instead| sources.explain(list, &Why::Awaited, instead);
+fn awaited(list: &ListConfig, before: Option<&KnownList>, sources: &ListSources) -> ListFinding {
+    let told = |instead| sources.explain(list, &HoldBackReason::Awaited, instead);
     let is_reversed = before.is_some_and(|before| before.reversed_by(list).is_some());
     if let Some(before) = before.filter(|before| is_reversed && before.id.is_some()) {
         let told = told(before.instead());
-        return Found::Doubted { told, targets: None, read: None, accepted: None };
+        return ListFinding::Doubted { told, targets: None, read: None, accepted: None };
     }
     let copy =
         before.filter(|before| before.id.is_none()).and_then(|before| before.reading.accepted.as_ref());
-    let Some(accepted) = copy else { return Found::Awaited };
+    let Some(accepted) = copy else { return ListFinding::Awaited };
     match sources.copies.read(accepted, &list.how) {
-        Ok(file) if is_reversed => Found::Doubted {
+        Ok(file) if is_reversed => ListFinding::Doubted {
             told: told(accepted.into()),
-            read: Some(ReadAs::of(&file)),
+            read: Some(ReadReport::of(&file)),
             targets: Some(file.targets),
             accepted: Some(accepted.clone()),
         },
         Ok(file) => {
-            let (read, accepted) = (ReadAs::of(&file), Accepted { stamp: None, ..accepted.clone() });
+            let (read, accepted) =
+                (ReadReport::of(&file), AcceptedSource { stamp: None, ..accepted.clone() });
             let ListFile { targets, remarks, .. } = file;
-            Found::Accepted { targets, accepted, draft: None, read, remarks }
+            ListFinding::Accepted { targets, accepted, draft: None, read, remarks }
         }
         Err(error) => {
             let path = printable::path(&sources.copies.path(accepted)).to_string();
             tracing::error!("list \"{}\": {error}; the copy is ignored: {path}", list.name);
-            Found::Awaited
+            ListFinding::Awaited
         }
     }
 }
 
 /// What stands for a list of which nothing was in force, and nothing is to be again; its file may say anything.
-pub fn nothing_again(list: &List) -> Found {
+pub fn nothing_again(list: &ListConfig) -> ListFinding {
     let (name, shown) = (list.name.as_str(), printable::path(&list.path));
     let message = format!(
         "list \"{name}\" is not loaded, as before an unconfirmed reload; {shown} may have other entries"
     );
     let told = Explanation::new(message, "to read it: filterd reload");
-    Found::Doubted { told, targets: Some(Targets::default()), read: None, accepted: None }
+    ListFinding::Doubted { told, targets: Some(Targets::default()), read: None, accepted: None }
 }
 
 /// What the copy of `list` says, for one that is to be what it was; its file may say anything.
-pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&Accepted) -> Copied) -> Found {
+pub fn restored(
+    list: &ListConfig,
+    path: &Path,
+    copy: Option<&KnownList>,
+    read: impl Fn(&AcceptedSource) -> CopyRead,
+) -> ListFinding {
     let accepted = copy.and_then(|copy| copy.reading.accepted.as_ref());
     if accepted.is_none() && list.feed.is_some() {
-        return Found::Awaited;
+        return ListFinding::Awaited;
     }
     let (name, shown) = (list.name.as_str(), printable::path(&list.path));
     let read = accepted.map(|accepted| (accepted, read(accepted)));
@@ -205,14 +216,14 @@ pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&A
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
         let message = format!("list \"{name}\" could not be rolled back and stays as it is: {why}");
         let told = Explanation::new(message, "to read its file: filterd reload");
-        return Found::Doubted { told, targets: None, read: None, accepted: None };
+        return ListFinding::Doubted { told, targets: None, read: None, accepted: None };
     };
     let stamp = copy.and_then(|copy| copy.reading.stamp).or(accepted.stamp);
     if stamp.is_some() && stamp == look::stamp_of(list, path) {
-        let (read, remarks) = (ReadAs::of(&file), file.remarks);
-        return Found::Accepted {
+        let (read, remarks) = (ReadReport::of(&file), file.remarks);
+        return ListFinding::Accepted {
             targets: file.targets,
-            accepted: Accepted { stamp, ..accepted.clone() },
+            accepted: AcceptedSource { stamp, ..accepted.clone() },
             draft: None,
             read,
             remarks,
@@ -220,9 +231,9 @@ pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&A
     }
     let message =
         format!("list \"{name}\" is as it was before an unconfirmed reload; {shown} may have other entries");
-    Found::Doubted {
+    ListFinding::Doubted {
         told: Explanation::new(message, "to read it: filterd reload"),
-        read: Some(ReadAs::of(&file)),
+        read: Some(ReadReport::of(&file)),
         targets: Some(file.targets),
         accepted: Some(accepted.clone()),
     }
@@ -232,73 +243,77 @@ fn told_of(error: Option<CopyError>) -> String {
     error.map_or_else(String::new, |error| error.to_string())
 }
 
-type Read = Result<Contents, FileError>;
+type FileRead = Result<FileContents, FileError>;
 
 /// What a copy says.
-type Copied = Result<ListFile, CopyError>;
+type CopyRead = Result<ListFile, CopyError>;
 
-struct Judging<'a> {
-    list: &'a List,
-    before: Option<&'a Known>,
+struct ListDecision<'a> {
+    list: &'a ListConfig,
+    before: Option<&'a KnownList>,
     is_meant: bool,
-    sources: &'a Sources,
+    sources: &'a ListSources,
     /// What is told where there is no copy: why that is so, where it is known.
-    nothing: Instead,
+    nothing: ListFallback,
 }
 
-impl Judging<'_> {
-    fn judge(&self, read: Read, before: Option<SizeBefore>) -> Found {
+impl ListDecision<'_> {
+    fn judge(&self, read: FileRead, before: Option<SizeBefore>) -> ListFinding {
         let read = read.map(|contents| self.known_as_list(contents));
         let seen = match &read {
             Ok((file, ..)) => file.seen(),
-            Err(FileError::Missing { .. }) => Seen::Missing,
-            Err(_) => Seen::Unreadable,
+            Err(FileError::Missing { .. }) => SourceFinding::Missing,
+            Err(_) => SourceFinding::Unreadable,
         };
         let may_be_missing = self.accepted().is_some_and(|accepted| accepted.may_be_missing(&self.list.path));
-        let is_meant = self.is_meant || seen == Seen::Missing && may_be_missing;
+        let is_meant = self.is_meant || seen == SourceFinding::Missing && may_be_missing;
         let limits: &Limits = &self.list.limits;
         let verdict = match limits.judge(seen, before, is_meant) {
             // However it is read from now on: what is in force is better than a part.
-            Verdict::TakePart(doubt) if self.is_in_force() => Verdict::HoldBack(doubt),
-            verdict @ (Verdict::Accept | Verdict::HoldBack(_) | Verdict::TakePart(_)) => verdict,
+            ListVerdict::TakePart(doubt) if self.is_in_force() => ListVerdict::HoldBack(doubt),
+            verdict @ (ListVerdict::Accept | ListVerdict::HoldBack(_) | ListVerdict::TakePart(_)) => verdict,
         };
         match (verdict, read) {
-            (Verdict::Accept, Ok((file, stamp, draft))) => self.accept(file, stamp, draft),
-            (Verdict::Accept, Err(_)) => self.accept_missing(),
-            (Verdict::TakePart(doubt), Ok((file, ..))) => {
+            (ListVerdict::Accept, Ok((file, stamp, draft))) => self.accept(file, stamp, draft),
+            (ListVerdict::Accept, Err(_)) => self.accept_missing(),
+            (ListVerdict::TakePart(doubt), Ok((file, ..))) => {
                 let looks = file.described(doubt, self.list.feed.is_some());
-                let told = self.explain(&Why::Doubt(doubt, &looks), Instead::Part(file.targets.len() as u64));
-                let read = Some(ReadAs::of(&file));
-                Found::Doubted { told, targets: Some(file.targets), read, accepted: None }
+                let told = self.explain(
+                    &HoldBackReason::Doubt(doubt, &looks),
+                    ListFallback::Part(file.targets.len() as u64),
+                );
+                let read = Some(ReadReport::of(&file));
+                ListFinding::Doubted { told, targets: Some(file.targets), read, accepted: None }
             }
-            (Verdict::HoldBack(doubt), read) => self.hold_back(doubt, read),
-            (Verdict::TakePart(doubt), Err(error)) => self.hold_back(doubt, Err(error)),
+            (ListVerdict::HoldBack(doubt), read) => self.hold_back(doubt, read),
+            (ListVerdict::TakePart(doubt), Err(error)) => self.hold_back(doubt, Err(error)),
         }
     }
 
-    fn accept(&self, file: ListFile, stamp: Option<Stamp>, draft: Option<Draft>) -> Found {
-        let read = ReadAs::of(&file);
+    fn accept(&self, file: ListFile, stamp: Option<SourceStamp>, draft: Option<Draft>) -> ListFinding {
+        let read = ReadReport::of(&file);
         let (targets, rejected, remarks) = (file.targets, read.rejected, file.remarks);
         let entries = targets.len() as u64;
         let peaks = self.peaks(entries);
         let known = self.accepted().map(|known| {
             let peaks = peaks.clone();
-            Accepted { stamp, entries, peaks, ..known.clone() }
+            AcceptedSource { stamp, entries, peaks, ..known.clone() }
         });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
                 let accepted = accepted.clone();
-                return Found::Accepted { targets, accepted, draft: None, read, remarks };
+                return ListFinding::Accepted { targets, accepted, draft: None, read, remarks };
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
         let (bytes, checksum) = draft.summary();
-        let is_same =
-            |known: &Accepted| (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false);
+        let is_same = |known: &AcceptedSource| {
+            (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false)
+        };
         if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
-            return Found::Accepted { targets, accepted, draft: None, read, remarks };
+            return ListFinding::Accepted { targets, accepted, draft: None, read, remarks };
         }
-        let accepted = Accepted {
+        let accepted = AcceptedSource {
             name: self.list.name.as_str().into(),
             path: self.list.path.clone(),
             stamp,
@@ -312,7 +327,7 @@ impl Judging<'_> {
             meaning: None,
             peaks,
         };
-        Found::Accepted { targets, accepted, draft: Some(draft), read, remarks }
+        ListFinding::Accepted { targets, accepted, draft: Some(draft), read, remarks }
     }
 
     /// How long the list was before, where it has so many entries from now on. What the operator accepts, and what is read in
@@ -324,7 +339,7 @@ impl Judging<'_> {
     }
 
     /// The very bytes that were accepted before are a list, whatever they look like.
-    fn known_as_list(&self, (file, stamp, draft): Contents) -> Contents {
+    fn known_as_list(&self, (file, stamp, draft): FileContents) -> FileContents {
         let is_accepted = self.accepted().is_some_and(|known| match &draft {
             Some(draft) => (known.bytes, known.checksum) == draft.summary(),
             None => known.stamp.is_some() && known.stamp == stamp,
@@ -334,12 +349,12 @@ impl Judging<'_> {
     }
 
     /// It is to be gone.
-    fn accept_missing(&self) -> Found {
+    fn accept_missing(&self) -> ListFinding {
         let is_known =
-            |known: &&Accepted| known.may_be_missing(&self.list.path) && self.sources.copies.has(known);
+            |known: &&AcceptedSource| known.may_be_missing(&self.list.path) && self.sources.copies.has(known);
         let known = self.accepted().filter(is_known).cloned();
         let draft = known.is_none().then(|| self.sources.draft());
-        let accepted = known.unwrap_or_else(|| Accepted {
+        let accepted = known.unwrap_or_else(|| AcceptedSource {
             name: self.list.name.as_str().into(),
             path: self.list.path.clone(),
             stamp: None,
@@ -353,18 +368,18 @@ impl Judging<'_> {
             meaning: None,
             peaks: Peaks::default(),
         });
-        let (targets, read, remarks) = (Targets::default(), ReadAs::default(), Remarks::default());
-        Found::Accepted { targets, accepted, draft, read, remarks }
+        let (targets, read, remarks) = (Targets::default(), ReadReport::default(), Remarks::default());
+        ListFinding::Accepted { targets, accepted, draft, read, remarks }
     }
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.
-    fn hold_back(&self, doubt: Doubt, read: Read) -> Found {
+    fn hold_back(&self, doubt: Doubt, read: FileRead) -> ListFinding {
         let looks = read.as_ref().map(|(file, ..)| file.described(doubt, self.list.feed.is_some()));
         let why = match (&read, &looks) {
-            (Err(error), _) => Why::Error(error),
-            (Ok(_), looks) => Why::Doubt(doubt, looks.as_deref().unwrap_or_default()),
+            (Err(error), _) => HoldBackReason::Error(error),
+            (Ok(_), looks) => HoldBackReason::Doubt(doubt, looks.as_deref().unwrap_or_default()),
         };
-        let stays = |instead| Found::Doubted {
+        let stays = |instead| ListFinding::Doubted {
             told: self.explain(&why, instead),
             targets: None,
             read: None,
@@ -374,14 +389,14 @@ impl Judging<'_> {
             self.before.map_or((0, false), |before| (before.entries, before.id.is_some()));
         let goes_on = self.before.is_some_and(|before| before.turned.is_some());
         match self.accepted() {
-            None if entries > 0 => stays(Instead::Stays(entries)),
+            None if entries > 0 => stays(ListFallback::Stays(entries)),
             None => stays(self.nothing),
             // With another time to live all of it counts anew, what was over included: only the copy knows that.
             Some(accepted) if is_running && !self.stays_otherwise() => stays(accepted.into()),
             Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
-                Ok(copy) => Found::Doubted {
-                    told: self.explain(&why, Instead::of(accepted, copy.targets.len() as u64)),
-                    read: Some(ReadAs::of(&copy)),
+                Ok(copy) => ListFinding::Doubted {
+                    told: self.explain(&why, ListFallback::of(accepted, copy.targets.len() as u64)),
+                    read: Some(ReadReport::of(&copy)),
                     targets: Some(copy.targets),
                     accepted: Some(accepted.clone()),
                 },
@@ -399,7 +414,7 @@ impl Judging<'_> {
 
     /// Is what is to be on it in force, if in another reading, perhaps?
     fn is_in_force(&self) -> bool {
-        let is_it = |before: &Known| {
+        let is_it = |before: &KnownList| {
             before.id.is_some() && before.entries > 0 && !before.is_of_another_choice(self.list)
         };
         self.before.is_some_and(is_it)
@@ -419,17 +434,17 @@ impl Judging<'_> {
     }
 
     /// What is there counts, however bad it is: there is nothing better.
-    fn without_copy(&self, read: Read, error: &CopyError) -> Found {
+    fn without_copy(&self, read: FileRead, error: &CopyError) -> ListFinding {
         let is_damaged = matches!(error, CopyError::Damaged);
-        let nothing = if is_damaged { Instead::Damaged } else { Instead::Nothing };
-        Judging { before: None, nothing, ..*self }.judge(read, None)
+        let nothing = if is_damaged { ListFallback::Damaged } else { ListFallback::Nothing };
+        ListDecision { before: None, nothing, ..*self }.judge(read, None)
     }
 
-    fn accepted(&self) -> Option<&Accepted> {
+    fn accepted(&self) -> Option<&AcceptedSource> {
         self.before?.reading.accepted.as_ref()
     }
 
-    fn explain(&self, why: &Why<'_>, instead: Instead) -> Explanation {
+    fn explain(&self, why: &HoldBackReason<'_>, instead: ListFallback) -> Explanation {
         self.sources.explain(self.list, why, instead)
     }
 }

@@ -3,17 +3,17 @@
 
 use filter_common::target::Target;
 
-use super::{Reload, Stage};
-use crate::blocklist::{Blocklist, Change, ListId, Polarity, Run, Targets, Timestamp, Want};
+use super::{ReloadStage, RunningReload};
+use crate::blocklist::{Blocklist, Change, ListId, Polarity, Targets, TimedTargets, Timestamp, Want};
 use crate::clock;
 use crate::daemon::commit::Protection;
 
 /// A page ends where more times than these would be in it: each is a change of its own.
 const MOST_TIMES: usize = 16;
 
-impl Reload {
+impl RunningReload {
     /// The next page of what is on the old one.
-    pub(super) fn keep(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> Stage {
+    pub(super) fn keep(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> ReloadStage {
         let Some((turned, at)) = self.rows.kept.get(list) else {
             return self.begin_to_measure(false, blocklist);
         };
@@ -21,10 +21,10 @@ impl Reload {
         let (_, contents) = &mut self.rows.contents[*at];
         contents.extend(&page);
         if next.is_some() {
-            return Stage::Keep { list, after: next };
+            return ReloadStage::Keep { list, after: next };
         }
         contents.sort();
-        Stage::Keep { list: list + 1, after: None }
+        ReloadStage::Keep { list: list + 1, after: None }
     }
 
     /// Lets a page in: what is on the old one as long as it is there, what is over there not at all, all else from now on.
@@ -34,18 +34,18 @@ impl Reload {
         page: &Targets,
         (polarity, list, from): (Polarity, usize, usize),
         protection: &mut Protection,
-    ) -> Stage {
+    ) -> ReloadStage {
         let ttl = self.rows.stay(id).map(|stay| stay.ttl);
         let new = (clock::now(), ttl.map(clock::after));
         let (seen, runs) = times(page, turned, new, protection.blocklist());
         let row = protection.blocklist().lists().get(id);
         let (name, origin) = (row.name.clone(), row.origin);
-        let mut next = Stage::Enter { polarity, list, from: from + seen };
-        for Run { since, until, targets } in runs {
+        let mut next = ReloadStage::Enter { polarity, list, from: from + seen };
+        for TimedTargets { since, until, targets } in runs {
             let shorten = until.is_some();
             let want = Want { origin, until, shorten, ..Want::live(name.clone(), polarity, targets) };
             next = self.commit_as_of(since, Change::Want(want), next, protection);
-            if let Stage::Undo(_) = next {
+            if let ReloadStage::Undo(_) = next {
                 break;
             }
         }
@@ -59,9 +59,9 @@ fn times(
     turned: ListId,
     new: (Timestamp, Option<Timestamp>),
     blocklist: &Blocklist,
-) -> (usize, Vec<Run>) {
+) -> (usize, Vec<TimedTargets>) {
     let spent = &blocklist.lists().get(turned).spent;
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<TimedTargets> = Vec::new();
     for (seen, target) in page.iter().enumerate() {
         if spent.contains(target) {
             continue;
@@ -70,7 +70,7 @@ fn times(
         match runs.iter().position(|run| (run.since, run.until) == (since, until)) {
             Some(at) => runs[at].targets.push(target),
             None if runs.len() == MOST_TIMES => return (seen, runs),
-            None => runs.push(Run { since, until, targets: [target].into_iter().collect() }),
+            None => runs.push(TimedTargets { since, until, targets: [target].into_iter().collect() }),
         }
     }
     (page.len(), runs)
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_ends_before_a_time_too_many_and_what_is_over_is_in_none() {
+    fn page_splits_before_excess_times_and_omits_expired() {
         let address = |number: usize| Target::V4(Prefix::host(0xc000_0200 + number as u32));
         let all: Targets = (0..40).map(address).collect();
         let mut blocklist = Blocklist::default();
@@ -107,7 +107,7 @@ mod tests {
             let (seen, runs) = times(&all.page(from, 40), old, new, &blocklist);
             assert!(seen > 0 && runs.len() <= MOST_TIMES);
             from += seen;
-            let each = runs.into_iter().flat_map(|Run { since, until, targets }| {
+            let each = runs.into_iter().flat_map(|TimedTargets { since, until, targets }| {
                 targets.iter().map(move |target| (target, since, until)).collect::<Vec<_>>()
             });
             come.extend(each);

@@ -3,18 +3,18 @@
 
 use filter_common::target::Target;
 
-use super::rows::Rows;
-use super::{Reload, Stage};
-use crate::blocklist::{Change, From, ListId, Polarity, Targets};
+use super::rows::ListRows;
+use super::{ReloadStage, RunningReload};
+use crate::blocklist::{Change, ListId, Polarity, ReleaseFrom, Targets};
 use crate::clock;
 use crate::daemon::commit::Protection;
 use crate::daemon::pages::Turn;
 
-impl Reload {
+impl RunningReload {
     /// Where nothing leaves, nobody needs to have seen what entered.
-    pub(super) fn after_entering(&self, protection: &Protection) -> Stage {
+    pub(super) fn after_entering(&self, protection: &Protection) -> ReloadStage {
         if self.leaves(Polarity::Block, protection) {
-            Stage::Entered(protection.latest().entered)
+            ReloadStage::Entered(protection.latest().entered)
         } else {
             self.after_leaving(protection)
         }
@@ -28,7 +28,7 @@ impl Reload {
             // Of one with an end, some that are named are not there.
             list.polarity == polarity && (list.entries > than as u64 || self.rows.stay(*id).is_some())
         };
-        let Rows { contents, gone, reaching, .. } = &self.rows;
+        let ListRows { contents, gone, reaching, .. } = &self.rows;
         let is_reaching = polarity == Polarity::Block && !reaching.is_empty();
         is_reaching
             || contents.iter().any(|(id, targets)| is_longer(id, targets.len()))
@@ -41,21 +41,21 @@ impl Reload {
         list: usize,
         after: Option<Target>,
         protection: &mut Protection,
-    ) -> Stage {
+    ) -> ReloadStage {
         let (contents, nothing) = (&self.rows.contents, Targets::default());
         let gone = |list: usize| Some((*self.rows.gone.get(list - contents.len())?, &nothing));
         let kept = contents.get(list).map(|(id, targets)| (*id, targets)).or_else(|| gone(list));
         let Some((id, targets)) = kept else {
             return match polarity {
                 Polarity::Block => self.after_leaving(protection),
-                Polarity::Allow => Stage::Tighten,
+                Polarity::Allow => ReloadStage::Tighten,
             };
         };
         let row = protection.blocklist().lists().get(id);
         // Of one with an end, some that are named are not there.
         let may_leave = row.entries > targets.len() as u64 || self.rows.stay(id).is_some();
         if row.polarity != polarity || !may_leave {
-            return Stage::Leave { polarity, list: list + 1, after: None };
+            return ReloadStage::Leave { polarity, list: list + 1, after: None };
         }
         let name = row.name.clone();
         let ends = self.rows.ends(&name);
@@ -65,35 +65,35 @@ impl Reload {
         };
         let (over, next) = protection.blocklist().to_release(id, after, is_over);
         let next = match next {
-            Some(_) => Stage::Leave { polarity, list, after: next },
-            None => Stage::Leave { polarity, list: list + 1, after: None },
+            Some(_) => ReloadStage::Leave { polarity, list, after: next },
+            None => ReloadStage::Leave { polarity, list: list + 1, after: None },
         };
         if over.is_empty() {
             return next;
         }
-        self.commit(Change::Release { from: From::List(name), targets: over }, next, protection)
+        self.commit(Change::Release { from: ReleaseFrom::List(name), targets: over }, next, protection)
     }
 
-    fn after_leaving(&self, protection: &Protection) -> Stage {
+    fn after_leaving(&self, protection: &Protection) -> ReloadStage {
         let [before, after] = self.settings;
         let tightens = after.strictness() > before.unpaused().strictness();
         let latest = protection.latest();
         if tightens || self.leaves(Polarity::Allow, protection) {
-            Stage::Left(latest.left.max(latest.loosened))
+            ReloadStage::Left(latest.left.max(latest.loosened))
         } else {
-            Stage::Tighten
+            ReloadStage::Tighten
         }
     }
 
-    pub(super) fn tighten(&mut self, protection: &mut Protection) -> (Stage, Turn) {
+    pub(super) fn tighten(&mut self, protection: &mut Protection) -> (ReloadStage, Turn) {
         match protection.filter_mut().foresee(self.settings[1]) {
             Err(error) => return (self.undo(error.into(), protection), Turn::More),
-            Ok(false) => return (Stage::Tighten, Turn::Wait),
+            Ok(false) => return (ReloadStage::Tighten, Turn::Wait),
             Ok(true) => {}
         }
         let change = Change::Settings(self.settings[1]);
         match protection.commit(&change, clock::now()) {
-            Ok(_) => (Stage::Note { list: 0, from: 0 }, Turn::More),
+            Ok(_) => (ReloadStage::Note { list: 0, from: 0 }, Turn::More),
             Err(error) => (self.undo(error, protection), Turn::More),
         }
     }

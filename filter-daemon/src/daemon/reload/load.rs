@@ -5,19 +5,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::find::{self, Found, find};
-use super::matching::{self, Known, meaning_of};
-use super::sources::Sources;
+use super::find::{self, ListFinding, find};
+use super::matching::{self, KnownList, meaning_of};
+use super::sources::ListSources;
 use super::way_back::WayBack;
-use crate::blocklist::{Accepted, Blocklist, ListId, Lists, Meaning, Origin, Targets, Times};
+use crate::blocklist::{
+    AcceptedSource, Blocklist, EntryTimes, ListId, ListRegistry, Meaning, Origin, Targets,
+};
 use crate::clock;
-use crate::config::{Config, List};
+use crate::config::{Config, ListConfig};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::Renamed;
 use crate::daemon::error::DaemonError;
-use crate::daemon::last_good::Copy;
-use crate::source::trouble::{Mood, still};
-use crate::source::{How, Limits};
+use crate::daemon::last_good::ConfigurationCopy;
+use crate::source::trouble::{Phrasing, still};
+use crate::source::{Limits, ReadOptions};
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub struct Loaded {
     /// Its lists, in its order.
     pub lists: Vec<LoadedList>,
     /// The copy of its text, for when it is in force.
-    pub copy: Copy,
+    pub copy: ConfigurationCopy,
     /// Over its text.
     pub checksum: u32,
     /// It was in force before, and is put back: its lists are what their copies say.
@@ -58,17 +60,17 @@ pub struct LoadedList {
     /// What the list in force is called that it continues, whatever becomes of the entries.
     pub was: Option<Arc<str>>,
     /// When its entries came, and end, as its copy tells where they do, at a start and where it is put back.
-    pub times: Option<Times>,
+    pub times: Option<EntryTimes>,
     /// How it is read.
-    pub how: How,
+    pub how: ReadOptions,
     /// By which limits it is judged.
     pub limits: Limits,
     /// What was found.
-    pub found: Found,
+    pub found: ListFinding,
 }
 
 impl LoadedList {
-    fn of(list: &List, before: Option<ListId>, found: Found) -> Self {
+    fn of(list: &ListConfig, before: Option<ListId>, found: ListFinding) -> Self {
         Self {
             name: list.name.as_str().into(),
             path: list.path.clone(),
@@ -86,9 +88,9 @@ impl LoadedList {
 }
 
 /// The lists whose files have been read before, for the next reading.
-pub fn known(blocklist: &Blocklist) -> Vec<Known> {
+pub fn known(blocklist: &Blocklist) -> Vec<KnownList> {
     let files = blocklist.lists().iter().filter(|(_, list)| list.origin == Origin::File);
-    let known = files.map(|(id, list)| Known {
+    let known = files.map(|(id, list)| KnownList {
         id: Some(id),
         turned: None,
         name: list.name.clone(),
@@ -102,17 +104,21 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
 
 impl LoadedList {
     /// The same, which was `before`.
-    fn which_was(self, before: Option<&Known>) -> Self {
+    fn which_was(self, before: Option<&KnownList>) -> Self {
         let in_force = before.filter(|before| before.id.is_some());
         Self { was: in_force.map(|before| before.name.clone()), ..self }
     }
 
     /// The same, of which the copy may tell when its entries came, and end. With another time to live all of it counts anew, and
     /// so it does where it is the reverse of what it was.
-    fn timed(self, copy: Option<&Known>, times: impl FnOnce(&Accepted) -> Option<Times>) -> Self {
-        let is_same = |copy: &&Known| copy.meaning.is_none_or(|was| !was.is_reverse_of(&self.meaning));
+    fn timed(
+        self,
+        copy: Option<&KnownList>,
+        times: impl FnOnce(&AcceptedSource) -> Option<EntryTimes>,
+    ) -> Self {
+        let is_same = |copy: &&KnownList| copy.meaning.is_none_or(|was| !was.is_reverse_of(&self.meaning));
         let copied = copy.filter(is_same).and_then(|copy| copy.reading.accepted.as_ref());
-        let lasts = |accepted: &&Accepted| {
+        let lasts = |accepted: &&AcceptedSource| {
             accepted.term.is_some_and(|term| Some(term.ttl) == self.ttl) && self.found.targets().is_some()
         };
         let times = copied.filter(lasts).and_then(times);
@@ -120,16 +126,21 @@ impl LoadedList {
     }
 
     /// Reads this list, which was `before`.
-    fn read(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Self {
+    fn read(
+        list: &ListConfig,
+        before: Option<&KnownList>,
+        is_meant: bool,
+        sources: &mut ListSources,
+    ) -> Self {
         if let Some(was) = before.filter(|before| before.reversed_by(list).is_some()) {
             let mut found = find(list, Some(&was.unread()), is_meant, sources);
             // Whoever is allowed from now on is so since now, and so is who is blocked.
-            if let Found::Accepted { accepted, .. } = &mut found {
+            if let ListFinding::Accepted { accepted, .. } = &mut found {
                 (accepted.at, accepted.term) = (clock::now(), None);
             }
             let says_it = matches!(
                 found,
-                Found::Accepted { .. } | Found::Doubted { targets: Some(_), accepted: None, .. }
+                ListFinding::Accepted { .. } | ListFinding::Doubted { targets: Some(_), accepted: None, .. }
             );
             return if says_it {
                 Self::of(list, None, found)
@@ -137,47 +148,47 @@ impl LoadedList {
                 Self::as_before(list, was, found, sources.mood())
             };
         }
-        let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
+        let turned = before.filter(|before| before.is_turned_by(list)).map(KnownList::turned);
         let before = turned.as_ref().or(before);
         let found = find(list, before, is_meant, sources);
         let blocks_as_before =
-            |known: &&Known| known.meaning.is_none_or(|was| !was.is_reverse_of(&meaning_of(list)));
+            |known: &&KnownList| known.meaning.is_none_or(|was| !was.is_reverse_of(&meaning_of(list)));
         let turned = before.filter(blocks_as_before).and_then(|known| known.turned);
         Self { turned, ..Self::of(list, before.and_then(|known| known.id), found) }
     }
 
     /// Reads this list again for its copy, which the disk has refused; nothing where its file says something else by now, or
     /// where there is still no room.
-    fn read_for_copy(list: &List, before: &Known, sources: &mut Sources) -> Option<Self> {
+    fn read_for_copy(list: &ListConfig, before: &KnownList, sources: &mut ListSources) -> Option<Self> {
         let known = before.reading.accepted.as_ref()?;
         let is_other = before.reversed_by(list).is_some() || before.is_turned_by(list);
         if is_other || !sources.copies.has_room(known.bytes) {
             return None;
         }
         let found = find(list, Some(&before.unread()), false, sources);
-        let Found::Accepted { targets, accepted, draft, read, remarks } = found else { return None };
-        let is_same = |known: &Accepted| {
+        let ListFinding::Accepted { targets, accepted, draft, read, remarks } = found else { return None };
+        let is_same = |known: &AcceptedSource| {
             (known.bytes, known.checksum, known.is_missing)
                 == (accepted.bytes, accepted.checksum, accepted.is_missing)
         };
         let accepted =
-            Accepted { stamp: accepted.stamp, ..Some(known).filter(|known| is_same(known))?.clone() };
-        Some(Self::of(list, before.id, Found::Accepted { targets, accepted, draft, read, remarks }))
+            AcceptedSource { stamp: accepted.stamp, ..Some(known).filter(|known| is_same(known))?.clone() };
+        Some(Self::of(list, before.id, ListFinding::Accepted { targets, accepted, draft, read, remarks }))
     }
 
     /// This list with what was on it `before`: whoever blocked does not allow, nor the reverse, until there is something that
     /// is believed.
-    fn as_before(list: &List, before: &Known, found: Found, mood: Mood) -> Self {
+    fn as_before(list: &ListConfig, before: &KnownList, found: ListFinding, mood: Phrasing) -> Self {
         let mut this = Self::of(list, before.id, found);
         let Some(meaning) = before.reversed_by(list) else { return this };
-        if let Found::Doubted { told, .. } = &mut this.found {
+        if let ListFinding::Doubted { told, .. } = &mut this.found {
             *told = still(told.clone(), meaning.allows(), mood);
         }
         Self { meaning, ttl: before.ttl(), ..this }
     }
 
     /// Does it go on under its name, and mean what it did, for as long? What is on it may be other.
-    pub fn is_alike(&self, lists: &Lists) -> bool {
+    pub fn is_alike(&self, lists: &ListRegistry) -> bool {
         let is_alike = |id| {
             let list = lists.get(id);
             (list.ttl(), list.reach) == (self.ttl, self.meaning.reach)
@@ -187,7 +198,8 @@ impl LoadedList {
 
     /// The list in force whose entries this one is to have: its file is not believed, and there is no copy.
     pub fn keeps_entries_of(&self) -> Option<ListId> {
-        let has_none = matches!(self.found, Found::Doubted { targets: None, .. } | Found::Awaited);
+        let has_none =
+            matches!(self.found, ListFinding::Doubted { targets: None, .. } | ListFinding::Awaited);
         self.turned.filter(|_| has_none)
     }
 }
@@ -200,7 +212,7 @@ impl Loaded {
     }
 
     /// The lists of files in force that it does not go on with.
-    pub fn gone_lists(&self, lists: &Lists) -> Vec<String> {
+    pub fn gone_lists(&self, lists: &ListRegistry) -> Vec<String> {
         let goes_on: HashSet<_> = self.lists.iter().filter_map(|list| list.was.as_ref()).collect();
         let files = lists.iter().filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| &list.name);
         files.filter(|name| !goes_on.contains(name)).map(ToString::to_string).collect()
@@ -218,7 +230,7 @@ impl Loaded {
 
     /// Are its lists, which are put back, what their files say?
     pub fn say_their_files(&self) -> bool {
-        self.lists.iter().all(|list| !matches!(list.found, Found::Doubted { .. }))
+        self.lists.iter().all(|list| !matches!(list.found, ListFinding::Doubted { .. }))
     }
 
     /// This configuration with these lists; of its text there is no copy.
@@ -229,7 +241,7 @@ impl Loaded {
             allow,
             lists,
             config,
-            copy: Copy::Nothing,
+            copy: ConfigurationCopy::Nothing,
             checksum: 0,
             restores: false,
             says_its_file: false,
@@ -239,9 +251,9 @@ impl Loaded {
     /// Reads every list file of this configuration but those that are as they were.
     pub fn gather(
         config: Config,
-        known: &[Known],
+        known: &[KnownList],
         accept: &Accept,
-        sources: &mut Sources,
+        sources: &mut ListSources,
     ) -> Result<Self, DaemonError> {
         sources.denied.clear();
         let before = matching::match_up(known, &config.lists);
@@ -259,10 +271,10 @@ impl Loaded {
     /// those that are `uncopied` get copies.
     pub fn refresh(
         config: Config,
-        known: &[Known],
+        known: &[KnownList],
         named: &BTreeSet<Arc<str>>,
         uncopied: &BTreeSet<Arc<str>>,
-        sources: &mut Sources,
+        sources: &mut ListSources,
     ) -> Self {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
@@ -277,8 +289,8 @@ impl Loaded {
                 return again.which_was(before);
             }
             let this = before.map_or_else(
-                || LoadedList::of(list, None, Found::Unchanged),
-                |before| LoadedList::as_before(list, before, Found::Unchanged, Mood::Is),
+                || LoadedList::of(list, None, ListFinding::Unchanged),
+                |before| LoadedList::as_before(list, before, ListFinding::Unchanged, Phrasing::Is),
             );
             this.which_was(before)
         });
@@ -290,9 +302,9 @@ impl Loaded {
     /// in the state directory.
     pub fn restore(
         config: Config,
-        known: &[Known],
+        known: &[KnownList],
         way_back: Option<&WayBack>,
-        sources: &mut Sources,
+        sources: &mut ListSources,
     ) -> Self {
         let copies = match way_back {
             Some(way_back) => way_back.known(sources),
@@ -300,7 +312,8 @@ impl Loaded {
         };
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
-            let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
+            let is_of =
+                |copy: &&KnownList| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
             let (file, copy) = (sources.file_of(list), copies.iter().find(is_of));
             let had_nothing = way_back.is_some_and(|way_back| way_back.has_nothing_of(list.name.as_str()));
             if had_nothing && copy.is_none() && list.feed.is_none() {
@@ -313,23 +326,27 @@ impl Loaded {
             });
             let found = match &found {
                 // At a start there is nothing that it could stay: what its file says is better than that.
-                Found::Doubted { told, targets: None, .. } if way_back.is_none() => {
+                ListFinding::Doubted { told, targets: None, .. } if way_back.is_none() => {
                     tracing::error!("{}: its current file is used", told.message);
                     find::find(list, None, false, sources)
                 }
-                Found::Unchanged | Found::Awaited | Found::Accepted { .. } | Found::Doubted { .. } => found,
+                ListFinding::Unchanged
+                | ListFinding::Awaited
+                | ListFinding::Accepted { .. }
+                | ListFinding::Doubted { .. } => found,
             };
             // It may have been waiting for a file that is believed.
             let this = match copy.filter(|copy| copy.reversed_by(list).is_some()) {
-                Some(was) => LoadedList::as_before(list, was, found, Mood::Is),
+                Some(was) => LoadedList::as_before(list, was, found, Phrasing::Is),
                 None => LoadedList::of(list, None, found),
             };
             let this = this.timed(copy, |accepted| {
                 let held = way_back.and_then(|way_back| way_back.times(accepted));
                 sources.told(accepted, held.unwrap_or_else(|| sources.copies.times(accepted)))
             });
-            let is_same =
-                |known: &&Known| known.meaning.is_none_or(|meaning| !meaning.is_other_than(&this.meaning));
+            let is_same = |known: &&KnownList| {
+                known.meaning.is_none_or(|meaning| !meaning.is_other_than(&this.meaning))
+            };
             LoadedList { before: before.filter(is_same).and_then(|known| known.id), ..this }.which_was(before)
         });
         let lists = lists.collect();

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::blocklist::{ListId, Meaning, Polarity, Reach, Reading, Stamp};
-use crate::config::List;
+use crate::blocklist::{ListId, Meaning, Polarity, Reach, SourceReading, SourceStamp};
+use crate::config::ListConfig;
 use crate::source::database;
-use crate::source::trouble::Instead;
+use crate::source::trouble::ListFallback;
 
 /// A list that was there before: of the configuration in force, or, at a start, one of which there is a copy.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct KnownList {
     /// Its number; a copy has none.
     pub id: Option<ListId>,
     /// The list in force whose entries mean something else from now on: it continues what is on that one.
@@ -24,19 +24,21 @@ pub struct Known {
     /// How many targets of it are in force.
     pub entries: u64,
     /// How its file was found.
-    pub reading: Reading,
+    pub reading: SourceReading,
 }
 
 /// For each of `lists`, the one of `known` that it continues, each at most once: first those that are called the same and
 /// read the same file, then those that read the same file, then those that are called the same.
-pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>> {
-    type Is = fn(&Known, &List) -> bool;
-    let has_name: Is = |known, list| &*known.name == list.name.as_str();
+pub fn match_up<'a>(known: &'a [KnownList], lists: &[ListConfig]) -> Vec<Option<&'a KnownList>> {
+    type ListMatch = fn(&KnownList, &ListConfig) -> bool;
+    let has_name: ListMatch = |known, list| &*known.name == list.name.as_str();
     // Many lists are chosen out of one database.
-    let has_path: Is = |known, list| known.reading.path == list.path && !known.is_of_another_choice(list);
-    let has_both: Is = |known, list| &*known.name == list.name.as_str() && known.reading.path == list.path;
-    let mut free: Vec<&Known> = known.iter().collect();
-    let mut found: Vec<Option<&Known>> = vec![None; lists.len()];
+    let has_path: ListMatch =
+        |known, list| known.reading.path == list.path && !known.is_of_another_choice(list);
+    let has_both: ListMatch =
+        |known, list| &*known.name == list.name.as_str() && known.reading.path == list.path;
+    let mut free: Vec<&KnownList> = known.iter().collect();
+    let mut found: Vec<Option<&KnownList>> = vec![None; lists.len()];
     for is_same in [has_both, has_path, has_name] {
         for (found, list) in found.iter_mut().zip(lists).filter(|(found, _)| found.is_none()) {
             let at = free.iter().position(|known| is_same(known, list));
@@ -47,31 +49,31 @@ pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>
 }
 
 /// What those of `known` are called now that `lists` continue.
-pub fn called(known: &[Known], lists: &[List]) -> HashMap<Arc<str>, Arc<str>> {
+pub fn called(known: &[KnownList], lists: &[ListConfig]) -> HashMap<Arc<str>, Arc<str>> {
     let matched = match_up(known, lists).into_iter().zip(lists);
     matched.filter_map(|(known, list)| Some((known?.name.clone(), list.name.as_str().into()))).collect()
 }
 
-impl Known {
+impl KnownList {
     /// Was something else chosen out of the database of `list` when this was read?
-    pub fn is_of_another_choice(&self, list: &List) -> bool {
+    pub fn is_of_another_choice(&self, list: &ListConfig) -> bool {
         let stamp = self.reading.accepted.as_ref().and_then(|accepted| accepted.stamp);
         let chosen = list.how.database.as_ref().zip(stamp);
         chosen.is_some_and(|(database, stamp)| database::is_of_another_choice(stamp, database))
     }
 
     /// Was it another file that was believed, or the same before it was changed?
-    pub fn is_of_another_file(&self, stamp: Option<Stamp>) -> bool {
+    pub fn is_of_another_file(&self, stamp: Option<SourceStamp>) -> bool {
         self.reading.accepted.as_ref().is_some_and(|accepted| accepted.stamp != stamp)
     }
 
     /// Does `list` mean something else for those on it than this one did? What a copy does not say is no other thing.
-    pub fn is_turned_by(&self, list: &List) -> bool {
+    pub fn is_turned_by(&self, list: &ListConfig) -> bool {
         self.meaning.is_some_and(|was| was.is_other_than(&meaning_of(list)))
     }
 
     /// What it meant to be on it, where somebody is, and `list` blocks what this one allowed, or the reverse.
-    pub fn reversed_by(&self, list: &List) -> Option<Meaning> {
+    pub fn reversed_by(&self, list: &ListConfig) -> Option<Meaning> {
         self.meaning.filter(|was| self.entries > 0 && was.is_reverse_of(&meaning_of(list)))
     }
 
@@ -82,7 +84,7 @@ impl Known {
     }
 
     /// Is `list` read in the same way as this was, as far as that is known?
-    pub fn is_read_as(&self, list: &List) -> bool {
+    pub fn is_read_as(&self, list: &ListConfig) -> bool {
         self.id.is_none() || self.reading.how == list.how.to_string()
     }
 
@@ -92,13 +94,13 @@ impl Known {
     }
 
     /// What is in force of it where its file is not believed.
-    pub fn instead(&self) -> Instead {
-        self.reading.accepted.as_ref().map_or(Instead::Stays(self.entries), Instead::from)
+    pub fn instead(&self) -> ListFallback {
+        self.reading.accepted.as_ref().map_or(ListFallback::Stays(self.entries), ListFallback::from)
     }
 
     /// The same, to be read again whatever its file was.
     pub fn unread(&self) -> Self {
-        Self { reading: Reading { stamp: None, ..self.reading.clone() }, ..self.clone() }
+        Self { reading: SourceReading { stamp: None, ..self.reading.clone() }, ..self.clone() }
     }
 
     /// The same of which there is no copy any more.
@@ -120,7 +122,7 @@ impl Known {
 }
 
 /// What it means to be on `list`.
-pub const fn meaning_of(list: &List) -> Meaning {
+pub const fn meaning_of(list: &ListConfig) -> Meaning {
     let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
     Meaning { polarity, ports: list.ports, reach: Reach::to(list.ipv6_prefix) }
 }
@@ -128,60 +130,60 @@ pub const fn meaning_of(list: &List) -> Meaning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocklist::{Lists, Origin};
-    use crate::source::{How, Limits};
+    use crate::blocklist::{ListRegistry, Origin};
+    use crate::source::{Limits, ReadOptions};
 
-    fn known(lists: &[(&str, &str)]) -> Vec<Known> {
-        let mut rows = Lists::default();
-        let known = lists.iter().map(|(name, path)| Known {
+    fn known(lists: &[(&str, &str)]) -> Vec<KnownList> {
+        let mut rows = ListRegistry::default();
+        let known = lists.iter().map(|(name, path)| KnownList {
             id: rows.make_anyway(name, Origin::File, Polarity::Block).ok(),
             turned: None,
             name: (*name).into(),
             meaning: None,
             entries: 0,
-            reading: Reading { path: path.into(), ..Reading::default() },
+            reading: SourceReading { path: path.into(), ..SourceReading::default() },
         });
         known.collect()
     }
 
     fn matched(before: &[(&str, &str)], now: &[(&str, &str)]) -> Vec<Option<String>> {
-        let list = |(name, path): &(&str, &str)| List {
+        let list = |(name, path): &(&str, &str)| ListConfig {
             name: name.parse().unwrap(),
             path: path.into(),
             feed: None,
             allows: false,
             limits: Limits::default(),
-            how: How::default(),
+            how: ReadOptions::default(),
             ttl: None,
             ipv6_prefix: 128,
             ports: None,
         };
-        let lists: Vec<List> = now.iter().map(list).collect();
+        let lists: Vec<ListConfig> = now.iter().map(list).collect();
         let known = known(before);
         match_up(&known, &lists).into_iter().map(|known| Some(known?.name.to_string())).collect()
     }
 
     #[test]
-    fn a_renamed_list_goes_on_and_so_does_one_whose_file_was_moved() {
+    fn renamed_or_moved_list_continues() {
         let before = [("drop", "drop.txt"), ("bad", "bad.txt")];
         let now = [("spamhaus", "drop.txt"), ("bad", "worse.txt"), ("new", "new.txt")];
         assert_eq!(matched(&before, &now), [Some("drop".into()), Some("bad".into()), None]);
     }
 
     #[test]
-    fn a_list_that_is_renamed_and_moved_at_once_is_a_new_one() {
+    fn list_renamed_and_moved_at_once_is_new() {
         assert_eq!(matched(&[("drop", "drop.txt")], &[("spamhaus", "spamhaus.txt")]), [None]);
     }
 
     #[test]
-    fn two_lists_may_change_their_names_with_each_other() {
+    fn two_lists_can_swap_names() {
         let before = [("one", "1.txt"), ("two", "2.txt")];
         let now = [("two", "1.txt"), ("one", "2.txt")];
         assert_eq!(matched(&before, &now), [Some("one".into()), Some("two".into())]);
     }
 
     #[test]
-    fn two_lists_of_one_file_are_told_apart() {
+    fn lists_of_one_file_are_distinguished() {
         let before = [("one", "1.txt")];
         let now = [("copy", "1.txt"), ("one", "1.txt")];
         assert_eq!(matched(&before, &now), [None, Some("one".into())]);

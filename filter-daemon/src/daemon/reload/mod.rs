@@ -38,44 +38,44 @@ use std::thread;
 use filter_common::target::Target;
 
 use super::capacity::Capacity;
-use super::change::Done;
-use super::commit::{NotDone, Protection};
+use super::change::ChangeTotals;
+use super::commit::{CommitError, Protection};
 use super::error::DaemonError;
-use super::lists::ToKeep;
-use super::pages::{Parts, Turn, Work};
+use super::lists::ListToKeep;
+use super::pages::{OwnerParts, Turn, Work};
 use crate::blocklist::{
-    Blocklist, Change, Effects, ListId, Lists, Polarity, Settings, Targets, Timestamp, Undo, Want,
+    Blocklist, Change, Effects, ListId, ListRegistry, Polarity, Settings, Targets, Timestamp, Undo, Want,
 };
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use beginning::{begin_with, settings_of};
-pub use ends::Ends;
-pub use find::Found;
+pub use ends::Expiries;
+pub use find::ListFinding;
 pub use load::{Loaded, LoadedList, known};
 pub use look::written;
-pub use matching::{Known, called};
-pub use parted::Parted;
+pub use matching::{KnownList, called};
+pub use parted::PartedLists;
 pub use possible::must_be_possible;
-pub use rows::Rows;
-pub use sources::Sources;
+pub use rows::ListRows;
+pub use sources::ListSources;
 pub use told::tell_log;
-use undoing::Undoing;
+use undoing::ReloadUndo;
 pub use way_back::WayBack;
 
 /// A reload under way.
-pub struct Reload {
+pub struct RunningReload {
     config: Config,
-    rows: Rows,
+    rows: ListRows,
     settings: [Settings; 2],
-    stage: Stage,
-    applied: Vec<Step>,
-    done: Done,
+    stage: ReloadStage,
+    applied: Vec<ReloadStep>,
+    done: ChangeTotals,
 }
 
 /// What can be undone.
-enum Step {
+enum ReloadStep {
     /// The settings were loosened.
     Settings,
     /// What has come onto this list meanwhile reaches farther than it is to.
@@ -87,7 +87,7 @@ enum Step {
 }
 
 /// What is done next.
-enum Stage {
+enum ReloadStage {
     /// Look what is to be on lists that continue others, of this one's behind this target.
     Keep { list: usize, after: Option<Target> },
     /// Count what enters, looking closely or as if none of it were there: from this target of this list's on.
@@ -115,39 +115,42 @@ enum Stage {
     /// Look up since when and until when what lists with an end name is there: from this target of this list's on.
     Note { list: usize, from: usize },
     /// Undo everything.
-    Undo(Undoing),
+    Undo(ReloadUndo),
     /// It has come to its end.
-    Ended(Result<(), NotDone>),
+    Ended(Result<(), CommitError>),
 }
 
-impl Reload {
+impl RunningReload {
     /// Begins to make `loaded` true. If lists stand in its way, nothing has changed.
     pub fn begin(mut loaded: Loaded, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
-        let rows = Rows::take(&mut loaded, blocklist)?;
+        let rows = ListRows::take(&mut loaded, blocklist)?;
         let after = settings_of(&loaded.config);
         Ok(Self {
             config: loaded.config,
             rows,
             settings: [blocklist.settings(), after],
-            stage: Stage::Keep { list: 0, after: None },
+            stage: ReloadStage::Keep { list: 0, after: None },
             applied: Vec::new(),
-            done: Done::default(),
+            done: ChangeTotals::default(),
         })
     }
 
     /// What it is doing, for people.
     pub fn what(&self) -> &'static str {
-        if let Stage::Undo(_) = self.stage { "rolling back" } else { "reloading" }
+        if let ReloadStage::Undo(_) = self.stage { "rolling back" } else { "reloading" }
     }
 
     /// What became of it: the configuration now in force, what the operator should know, and which copies there should be.
     /// To be asked at its end.
-    pub fn finish(self, blocklist: &mut Blocklist) -> Result<(Config, Reloaded, Vec<ToKeep>), NotDone> {
-        if let Stage::Ended(Err(error)) = self.stage {
+    pub fn finish(
+        self,
+        blocklist: &mut Blocklist,
+    ) -> Result<(Config, Reloaded, Vec<ListToKeep>), CommitError> {
+        if let ReloadStage::Ended(Err(error)) = self.stage {
             self.rows.give_back(blocklist);
             return Err(error);
         }
-        let Done { entered, left, allowed, disallowed, lists, .. } = self.done;
+        let ChangeTotals { entered, left, allowed, disallowed, lists, .. } = self.done;
         aside(self.applied);
         let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
         let to_keep = self.rows.settle(&lists, blocklist, &mut reloaded);
@@ -155,21 +158,21 @@ impl Reload {
     }
 
     /// The same, which puts back what was before: that ends when it was to end, as far as that is known.
-    pub fn ending_as(mut self, ends: Option<Arc<Ends>>) -> Self {
+    pub fn ending_as(mut self, ends: Option<Arc<Expiries>>) -> Self {
         self.rows.end_as(ends);
         self
     }
 
     /// When what it has let go, or given another time, was to end. To be asked at its end: it cannot be undone from then on.
-    pub fn take_ends(&mut self, lists: &Lists) -> Ends {
+    pub fn take_ends(&mut self, lists: &ListRegistry) -> Expiries {
         let pages = std::mem::take(&mut self.applied).into_iter().rev().filter_map(|step| match step {
-            Step::Page { undo, .. } => Some(undo),
-            Step::Settings | Step::Reach(_) | Step::Anew(_) => None,
+            ReloadStep::Page { undo, .. } => Some(undo),
+            ReloadStep::Settings | ReloadStep::Reach(_) | ReloadStep::Anew(_) => None,
         });
-        Ends::of(pages, &self.rows.limited(lists))
+        Expiries::of(pages, &self.rows.limited(lists))
     }
 
-    fn commit(&mut self, change: Change, next: Stage, protection: &mut Protection) -> Stage {
+    fn commit(&mut self, change: Change, next: ReloadStage, protection: &mut Protection) -> ReloadStage {
         self.commit_as_of(clock::now(), change, next, protection)
     }
 
@@ -177,28 +180,28 @@ impl Reload {
         &mut self,
         since: Timestamp,
         change: Change,
-        next: Stage,
+        next: ReloadStage,
         protection: &mut Protection,
-    ) -> Stage {
+    ) -> ReloadStage {
         match protection.commit(&change, since) {
             Ok(applied) => {
                 self.done.add(&applied);
                 let Effects { sets, .. } = &applied.effects;
                 let polarity = if sets.allow.is_empty() { Polarity::Block } else { Polarity::Allow };
                 let entered = sets.iter().any(|(_, set)| !set.entered.is_empty());
-                self.applied.push(Step::Page { undo: applied.undo, polarity, entered });
+                self.applied.push(ReloadStep::Page { undo: applied.undo, polarity, entered });
                 next
             }
             Err(error) => self.undo(error, protection),
         }
     }
 
-    fn undo(&mut self, cause: NotDone, protection: &mut Protection) -> Stage {
+    fn undo(&mut self, cause: CommitError, protection: &mut Protection) -> ReloadStage {
         let live = self.rows.reaching.give_back(protection.blocklist_mut().lists_mut());
         // Undone last of all.
-        let mut steps: Vec<_> = live.into_iter().map(Step::Reach).collect();
+        let mut steps: Vec<_> = live.into_iter().map(ReloadStep::Reach).collect();
         steps.append(&mut self.applied);
-        Stage::Undo(Undoing::new(steps, self.settings[0], cause))
+        ReloadStage::Undo(ReloadUndo::new(steps, self.settings[0], cause))
     }
 
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
@@ -216,60 +219,63 @@ impl Reload {
     }
 }
 
-impl Work for Reload {
-    fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
-        let stage = std::mem::replace(&mut self.stage, Stage::Ended(Ok(())));
+impl Work for RunningReload {
+    fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
+        let stage = std::mem::replace(&mut self.stage, ReloadStage::Ended(Ok(())));
         let (stage, turn) = match stage {
-            Stage::Keep { list, after } => (self.keep(list, after, parts.protection.blocklist()), Turn::More),
-            Stage::Measure { list, from, closely, needs } => {
+            ReloadStage::Keep { list, after } => {
+                (self.keep(list, after, parts.protection.blocklist()), Turn::More)
+            }
+            ReloadStage::Measure { list, from, closely, needs } => {
                 (self.measure((list, from), closely, needs, parts.protection), Turn::More)
             }
-            Stage::Room(needs) => self.make_room(needs, parts),
-            Stage::Loosen => self.loosen(parts.protection),
-            Stage::Loosened(commit) => {
-                wait(commit, parts.capacity, Stage::Loosened, || Stage::enter(Polarity::Block))
+            ReloadStage::Room(needs) => self.make_room(needs, parts),
+            ReloadStage::Loosen => self.loosen(parts.protection),
+            ReloadStage::Loosened(commit) => {
+                wait(commit, parts.capacity, ReloadStage::Loosened, || ReloadStage::enter(Polarity::Block))
             }
-            Stage::Enter { polarity, list, from } => self.enter(polarity, list, from, parts),
-            Stage::Entered(commit) => {
-                let (stage, turn) =
-                    wait(commit, parts.capacity, Stage::Entered, || Stage::Settle { list: 0, after: None });
-                if let Stage::Settle { .. } = stage {
+            ReloadStage::Enter { polarity, list, from } => self.enter(polarity, list, from, parts),
+            ReloadStage::Entered(commit) => {
+                let (stage, turn) = wait(commit, parts.capacity, ReloadStage::Entered, || {
+                    ReloadStage::Settle { list: 0, after: None }
+                });
+                if let ReloadStage::Settle { .. } = stage {
                     self.rows.reaching.settle(parts.protection.blocklist_mut().lists_mut());
                 }
                 (stage, turn)
             }
-            Stage::Reach { list, after } => self.reach(
+            ReloadStage::Reach { list, after } => self.reach(
                 (list, after),
-                |list, after| Stage::Reach { list, after },
+                |list, after| ReloadStage::Reach { list, after },
                 Self::after_entering,
                 parts,
             ),
-            Stage::Settle { list, after } => self.reach(
+            ReloadStage::Settle { list, after } => self.reach(
                 (list, after),
-                |list, after| Stage::Settle { list, after },
-                |_, _| Stage::leave(Polarity::Block),
+                |list, after| ReloadStage::Settle { list, after },
+                |_, _| ReloadStage::leave(Polarity::Block),
                 parts,
             ),
-            Stage::Leave { polarity, list, after } => {
+            ReloadStage::Leave { polarity, list, after } => {
                 (self.leave(polarity, list, after, parts.protection), Turn::More)
             }
-            Stage::Left(commit) => {
-                wait(commit, parts.capacity, Stage::Left, || Stage::leave(Polarity::Allow))
+            ReloadStage::Left(commit) => {
+                wait(commit, parts.capacity, ReloadStage::Left, || ReloadStage::leave(Polarity::Allow))
             }
-            Stage::Tighten => self.tighten(parts.protection),
-            Stage::Note { list, from } => self.note_times(list, from, parts.protection.blocklist()),
-            Stage::Undo(mut undoing) => match undoing.turn(parts) {
-                Turn::Done => (Stage::Ended(Err(undoing.into_cause())), Turn::Done),
-                turn @ (Turn::More | Turn::Wait) => (Stage::Undo(undoing), turn),
+            ReloadStage::Tighten => self.tighten(parts.protection),
+            ReloadStage::Note { list, from } => self.note_times(list, from, parts.protection.blocklist()),
+            ReloadStage::Undo(mut undoing) => match undoing.turn(parts) {
+                Turn::Done => (ReloadStage::Ended(Err(undoing.into_cause())), Turn::Done),
+                turn @ (Turn::More | Turn::Wait) => (ReloadStage::Undo(undoing), turn),
             },
-            Stage::Ended(result) => (Stage::Ended(result), Turn::Done),
+            ReloadStage::Ended(result) => (ReloadStage::Ended(result), Turn::Done),
         };
         self.stage = stage;
         turn
     }
 }
 
-impl Stage {
+impl ReloadStage {
     const fn enter(polarity: Polarity) -> Self {
         Self::Enter { polarity, list: 0, from: 0 }
     }
@@ -287,8 +293,8 @@ fn aside(whatever: impl Send + 'static) {
 fn wait(
     commit: u64,
     capacity: &mut Capacity,
-    again: impl FnOnce(u64) -> Stage,
-    then: impl FnOnce() -> Stage,
-) -> (Stage, Turn) {
-    if capacity.has_been_seen(commit) { (then(), Turn::More) } else { (again(commit), Turn::Wait) }
+    again: impl FnOnce(u64) -> ReloadStage,
+    then: impl FnOnce() -> ReloadStage,
+) -> (ReloadStage, Turn) {
+    if capacity.check_grace(commit) { (then(), Turn::More) } else { (again(commit), Turn::Wait) }
 }

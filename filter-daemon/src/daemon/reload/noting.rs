@@ -1,18 +1,23 @@
 //! At the end of a reload it is looked up, page by page, since when and until when what its lists name is there, for the copies
 //! of those with an end.
 
-use super::rows::{FoundList, Stay};
-use super::{Found, Reload, Rows, Stage};
+use super::rows::{FoundList, ListLifetime};
+use super::{ListFinding, ListRows, ReloadStage, RunningReload};
 use crate::blocklist::{Blocklist, ListId, PAGE};
 use crate::daemon::pages::Turn;
 
-impl Reload {
+impl RunningReload {
     /// The next page of this list's.
-    pub(super) fn note_times(&mut self, list: usize, from: usize, blocklist: &Blocklist) -> (Stage, Turn) {
+    pub(super) fn note_times(
+        &mut self,
+        list: usize,
+        from: usize,
+        blocklist: &Blocklist,
+    ) -> (ReloadStage, Turn) {
         let Some((id, targets)) = self.rows.contents.get(list) else {
-            return (Stage::Ended(Ok(())), Turn::Done);
+            return (ReloadStage::Ended(Ok(())), Turn::Done);
         };
-        let next = Stage::Note { list: list + 1, from: 0 };
+        let next = ReloadStage::Note { list: list + 1, from: 0 };
         if self.rows.stay(*id).is_none() || self.rows.is_told(*id, blocklist) {
             return (next, Turn::More);
         }
@@ -20,15 +25,15 @@ impl Reload {
         self.rows.timed.look_up(*id, &page, blocklist);
         match page.len() {
             0 => (next, Turn::More),
-            seen => (Stage::Note { list, from: from + seen }, Turn::More),
+            seen => (ReloadStage::Note { list, from: from + seen }, Turn::More),
         }
     }
 }
 
-impl Rows {
+impl ListRows {
     /// Does the copy of this list stay as it is, as far as its bytes go?
     pub fn stays_copied(&self, id: ListId) -> bool {
-        let is_new = |found: &Found| matches!(found, Found::Accepted { draft: Some(_), .. });
+        let is_new = |found: &ListFinding| matches!(found, ListFinding::Accepted { draft: Some(_), .. });
         !self.found.iter().any(|found| found.id == id && is_new(&found.found))
     }
 
@@ -38,10 +43,12 @@ impl Rows {
         let Some(reading) = &blocklist.lists().get(id).reading else { return false };
         let is_written = reading.accepted.as_ref().is_some_and(|accepted| accepted.stamp.is_some());
         let is_same = |found: &FoundList| {
-            matches!(found.found, Found::Accepted { draft: None, .. }) && reading.how == found.how.to_string()
+            matches!(found.found, ListFinding::Accepted { draft: None, .. })
+                && reading.how == found.how.to_string()
         };
         let is_same = self.found.iter().any(|found| found.id == id && is_same(found));
-        let goes_on = !self.made.contains(&id) && self.stay(id).is_some_and(|Stay { is_new, .. }| !is_new);
+        let goes_on =
+            !self.made.contains(&id) && self.stay(id).is_some_and(|ListLifetime { is_new, .. }| !is_new);
         is_same && is_written && goes_on && !self.restores
     }
 }

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::matching::Known;
+use super::matching::KnownList;
 use crate::control::wire::reload::Renamed;
 
 /// Lists of before that are not what they were called: with what they are called on trial, or nothing where they are not part
 /// of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parted(BTreeMap<Arc<str>, Option<Arc<str>>>);
+pub struct PartedLists(BTreeMap<Arc<str>, Option<Arc<str>>>);
 
-impl Parted {
+impl PartedLists {
     /// As a reload finds it: these are gone, those renamed.
     pub fn by_reload(gone: &[String], renamed: &[Renamed]) -> Self {
         let gone = gone.iter().map(|name| (name.as_str().into(), None));
@@ -33,9 +33,9 @@ impl Parted {
     }
 
     /// What is known of a list of before, as one on trial; nothing if it is none.
-    pub fn on_trial(&self, before: Known) -> Option<Known> {
+    pub fn on_trial(&self, before: KnownList) -> Option<KnownList> {
         let name = self.name_of(&before.name)?.clone();
-        Some(Known { name, ..before })
+        Some(KnownList { name, ..before })
     }
 
     fn name_of<'a>(&'a self, before: &'a Arc<str>) -> Option<&'a Arc<str>> {
@@ -66,21 +66,21 @@ impl Parted {
 mod tests {
     use super::*;
 
-    fn parted() -> Parted {
+    fn parted() -> PartedLists {
         let renamed = Renamed { from: "drop".into(), to: "spamhaus".into() };
-        Parted::by_reload(&["friends".into()], &[renamed])
+        PartedLists::by_reload(&["friends".into()], &[renamed])
     }
 
     #[test]
-    fn what_was_noted_of_lists_is_read_again() {
+    fn parted_lists_round_trip() {
         assert_eq!(parted().lines(), "renamed drop spamhaus\ngone friends\n");
-        assert_eq!(Parted::read(&parted().lines()), parted());
-        assert_eq!(Parted::read("gone friends\nsold drop\nrenamed drop spamhaus"), parted());
-        assert_eq!(Parted::read(""), Parted::default());
+        assert_eq!(PartedLists::read(&parted().lines()), parted());
+        assert_eq!(PartedLists::read("gone friends\nsold drop\nrenamed drop spamhaus"), parted());
+        assert_eq!(PartedLists::read(""), PartedLists::default());
     }
 
     #[test]
-    fn a_list_that_was_taken_out_of_the_trial_once_is_not_on_it_after_any_start() {
+    fn list_removed_on_trial_stays_removed_after_starts() {
         let before: Vec<Arc<str>> = ["drop", "friends", "ssh"].map(Into::into).into();
         let goes_on = |name: &str| (name != "ssh").then(|| name.into());
         let after = parted().by_start(before.iter(), goes_on);

@@ -5,22 +5,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::blocklist::{Blocklist, Change, ListId, Lists, Polarity, Reach};
+use crate::blocklist::{Blocklist, Change, ListId, ListRegistry, Polarity, Reach};
 use crate::config::LiveList;
 use crate::kernel::Needs;
 
 /// Which they are.
 #[derive(Default)]
-pub struct Reaching {
+pub struct ReachChanges {
     /// With how far they reached before.
     lists: Vec<(ListId, Reach)>,
     /// How far live lists reached by their names.
     live_before: Option<BTreeMap<Arc<str>, Reach>>,
 }
 
-impl Reaching {
+impl ReachChanges {
     /// Live lists reach as far as this says.
-    pub fn live(live: &[LiveList], lists: &mut Lists) -> Self {
+    pub fn live(live: &[LiveList], lists: &mut ListRegistry) -> Self {
         let reaches =
             live.iter().map(|list| (list.name.as_str().into(), Reach::to(list.ipv6_prefix))).collect();
         let live_before = Some(lists.set_live_reaches(reaches));
@@ -32,7 +32,7 @@ impl Reaching {
     }
 
     /// This list is to reach so far.
-    pub fn begin(&mut self, id: ListId, reach: Reach, lists: &mut Lists) {
+    pub fn begin(&mut self, id: ListId, reach: Reach, lists: &mut ListRegistry) {
         let before = lists.get(id).reach;
         if before != reach {
             lists.set_reach(id, before.becoming(reach.length()));
@@ -41,7 +41,7 @@ impl Reaching {
     }
 
     /// The list of this number among them that is still there, with all behind it.
-    pub fn next(&self, from: usize, lists: &Lists) -> Option<(usize, ListId)> {
+    pub fn next(&self, from: usize, lists: &ListRegistry) -> Option<(usize, ListId)> {
         let mut all = self.lists.iter().enumerate().skip(from);
         all.find(|(_, (id, _))| lists.has(*id)).map(|(at, (id, _))| (at, *id))
     }
@@ -52,7 +52,7 @@ impl Reaching {
     }
 
     /// Room for all that they are to block, too: each entry by itself, as if no two were to share a prefix.
-    pub fn add_needs(&self, needs: &mut Needs, lists: &Lists) {
+    pub fn add_needs(&self, needs: &mut Needs, lists: &ListRegistry) {
         for (id, _) in self.lists.iter().filter(|(id, _)| lists.has(*id)) {
             let list = lists.get(*id);
             let needs = &mut needs[list.set()];
@@ -63,14 +63,14 @@ impl Reaching {
     }
 
     /// From now on they reach only as far as they are to.
-    pub fn settle(&self, lists: &mut Lists) {
+    pub fn settle(&self, lists: &mut ListRegistry) {
         for (id, _) in self.lists.iter().filter(|(id, _)| lists.has(*id)).collect::<Vec<_>>() {
             lists.set_reach(*id, lists.get(*id).reach.settled());
         }
     }
 
     /// They reach as far as they did before. Tells which live ones: what came onto them meanwhile is to reach so far, too.
-    pub fn give_back(&mut self, lists: &mut Lists) -> Vec<ListId> {
+    pub fn give_back(&mut self, lists: &mut ListRegistry) -> Vec<ListId> {
         let is_none = self.lists.is_empty();
         for (id, before) in self.lists.drain(..).filter(|(id, _)| lists.has(*id)).collect::<Vec<_>>() {
             lists.set_reach(id, before);

@@ -3,18 +3,20 @@
 
 use filter_common::sets::PerSet;
 
-use super::{Reload, Stage, Step};
-use crate::blocklist::{Blocklist, Change, From, ListId, Lists, PAGE, Polarity, Reach, Targets};
+use super::{ReloadStage, ReloadStep, RunningReload};
+use crate::blocklist::{
+    Blocklist, Change, ListId, ListRegistry, PAGE, Polarity, Reach, ReleaseFrom, Targets,
+};
 use crate::clock;
-use crate::daemon::commit::{NotDone, Protection};
+use crate::daemon::commit::{CommitError, Protection};
 use crate::daemon::needs;
-use crate::daemon::pages::{Parts, Turn};
+use crate::daemon::pages::{OwnerParts, Turn};
 use crate::kernel::Needs;
 
 /// Where nobody looks at each, so much of what comes is counted in a turn: a millisecond or two.
 const AT_A_GLANCE: u64 = 8 * PAGE;
 
-impl Reload {
+impl RunningReload {
     /// Exactly only where it matters: most reloads bring little that is new, and the longest lists nothing that is there.
     pub(super) fn measure(
         &self,
@@ -22,18 +24,18 @@ impl Reload {
         closely: bool,
         mut needs: Needs,
         protection: &Protection,
-    ) -> Stage {
+    ) -> ReloadStage {
         let blocklist = protection.blocklist();
         let (list, from) = match closely {
             true => self.count_closely((list, from), &mut needs, blocklist),
             false => self.count((list, from), &mut needs, blocklist.lists()),
         };
         if list < self.rows.contents.len() {
-            return Stage::Measure { list, from, closely, needs };
+            return ReloadStage::Measure { list, from, closely, needs };
         }
         self.rows.reaching.add_needs(&mut needs, blocklist.lists());
         if closely || protection.filter().has_room(&needs) || self.are_hardly_known(blocklist) {
-            return Stage::Room(needs);
+            return ReloadStage::Room(needs);
         }
         self.begin_to_measure(true, blocklist)
     }
@@ -61,7 +63,7 @@ impl Reload {
         &self,
         (mut list, mut from): (usize, usize),
         needs: &mut Needs,
-        lists: &Lists,
+        lists: &ListRegistry,
     ) -> (usize, usize) {
         let mut left = AT_A_GLANCE;
         while let Some((id, targets)) = self.rows.contents.get(list).filter(|_| left > 0) {
@@ -78,9 +80,9 @@ impl Reload {
     }
 
     /// First as if nothing of what comes were there: most of the time that is all that must be known.
-    pub(super) fn begin_to_measure(&self, closely: bool, blocklist: &Blocklist) -> Stage {
+    pub(super) fn begin_to_measure(&self, closely: bool, blocklist: &Blocklist) -> ReloadStage {
         let needs = Needs { counters: self.settings[1].counters, ..needs::of(blocklist) };
-        Stage::Measure { list: 0, from: 0, closely, needs }
+        ReloadStage::Measure { list: 0, from: 0, closely, needs }
     }
 
     /// Can hardly any of what comes be there already, or come twice? Then nobody need look at each.
@@ -99,49 +101,49 @@ impl Reload {
     }
 
     /// Room for old and new together, and the judge for it, which is loaded aside.
-    pub(super) fn make_room(&mut self, needs: Needs, parts: &mut Parts<'_>) -> (Stage, Turn) {
+    pub(super) fn make_room(&mut self, needs: Needs, parts: &mut OwnerParts<'_>) -> (ReloadStage, Turn) {
         if parts.capacity.is_graceless() {
-            return (Stage::Ended(self.replace(parts.protection)), Turn::Done);
+            return (ReloadStage::Ended(self.replace(parts.protection)), Turn::Done);
         }
         let (filter, blocklist) = parts.protection.parts();
         let waits = !filter.has_room(&needs)
             && filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any());
         if waits {
-            return (Stage::Room(needs), Turn::Wait);
+            return (ReloadStage::Room(needs), Turn::Wait);
         }
         match filter.reserve_aside(&needs, blocklist) {
-            Err(error) => return (Stage::Ended(Err(error.into())), Turn::Done),
-            Ok(false) => return (Stage::Room(needs), Turn::Wait),
+            Err(error) => return (ReloadStage::Ended(Err(error.into())), Turn::Done),
+            Ok(false) => return (ReloadStage::Room(needs), Turn::Wait),
             Ok(true) => {}
         }
         match parts.protection.commit(&Change::Settings(self.settings[0]), clock::now()) {
-            Err(error) => (Stage::Ended(Err(error)), Turn::Done),
-            Ok(_) => (Stage::Loosen, Turn::More),
+            Err(error) => (ReloadStage::Ended(Err(error)), Turn::Done),
+            Ok(_) => (ReloadStage::Loosen, Turn::More),
         }
     }
 
     /// The settings, if they drop less.
-    pub(super) fn loosen(&mut self, protection: &mut Protection) -> (Stage, Turn) {
+    pub(super) fn loosen(&mut self, protection: &mut Protection) -> (ReloadStage, Turn) {
         let [before, after] = self.settings;
         if after.strictness() >= before.unpaused().strictness() {
-            return (Stage::enter(Polarity::Allow), Turn::More);
+            return (ReloadStage::enter(Polarity::Allow), Turn::More);
         }
         match protection.filter_mut().foresee(after) {
-            Err(error) => return (Stage::Ended(Err(error.into())), Turn::Done),
-            Ok(false) => return (Stage::Loosen, Turn::Wait),
+            Err(error) => return (ReloadStage::Ended(Err(error.into())), Turn::Done),
+            Ok(false) => return (ReloadStage::Loosen, Turn::Wait),
             Ok(true) => {}
         }
         match protection.commit(&Change::Settings(after), clock::now()) {
-            Err(error) => (Stage::Ended(Err(error)), Turn::Done),
+            Err(error) => (ReloadStage::Ended(Err(error)), Turn::Done),
             Ok(_) => {
-                self.applied.push(Step::Settings);
-                (Stage::enter(Polarity::Allow), Turn::More)
+                self.applied.push(ReloadStep::Settings);
+                (ReloadStage::enter(Polarity::Allow), Turn::More)
             }
         }
     }
 
     /// Everything at once, for kernels without grace periods.
-    fn replace(&mut self, protection: &mut Protection) -> Result<(), NotDone> {
+    fn replace(&mut self, protection: &mut Protection) -> Result<(), CommitError> {
         self.rows.reaching.settle(protection.blocklist_mut().lists_mut());
         let blocklist = protection.blocklist();
         let mut changes = vec![Change::Settings(self.settings[1])];
@@ -153,7 +155,7 @@ impl Reload {
         let gone = self.rows.gone.iter().map(|id| (*id, &nothing));
         for (id, targets) in self.rows.contents.iter().map(|(id, targets)| (*id, targets)).chain(gone) {
             let over = blocklist.entries_of(id).filter(|target| !targets.contains(*target)).collect();
-            let from = From::List(blocklist.lists().get(id).name.clone());
+            let from = ReleaseFrom::List(blocklist.lists().get(id).name.clone());
             changes.push(Change::Release { from, targets: over });
         }
         let done = protection.replace(&changes, clock::now())?;
@@ -174,7 +176,7 @@ mod tests {
     use super::hardly_meet;
 
     #[test]
-    fn a_long_list_is_looked_at_closely_where_a_part_of_it_may_be_there_that_matters() {
+    fn long_list_is_counted_exactly_where_it_matters() {
         let hardly = |counts: &[usize]| hardly_meet(counts.iter().copied());
         assert!(hardly(&[]) && hardly(&[0, 0]) && hardly(&[0, 10_000_000]) && hardly(&[5, 0]));
         assert!(hardly(&[100, 6_400]) && hardly(&[6_400, 60, 40]));

@@ -6,26 +6,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ends::Ends;
-use super::find::{Found, ReadAs};
+use super::ends::Expiries;
+use super::find::{ListFinding, ReadReport};
 use super::load::{Loaded, LoadedList};
-use super::reaching::Reaching;
-use super::timed::Timed;
+use super::reaching::ReachChanges;
+use super::timed::ListTimes;
 use super::warnings;
 use crate::blocklist::{
-    Accepted, Blocklist, ListId, Lists, Meaning, Origin, Polarity, Reading, Targets, Timestamp, Trouble,
+    AcceptedSource, Blocklist, ListId, ListRegistry, ListTrouble, Meaning, Origin, Polarity, SourceReading,
+    Targets, Timestamp,
 };
 use crate::clock;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Renamed, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
-use crate::daemon::lists::ToKeep;
-use crate::source::copies::Bytes;
-use crate::source::{How, Limits};
+use crate::daemon::lists::ListToKeep;
+use crate::source::copies::CopySource;
+use crate::source::{Limits, ReadOptions};
 use crate::text::Explanation;
 
 /// What a configuration makes of the lists.
-pub struct Rows {
+pub struct ListRows {
     /// What is to be on each list from now on; lists that are as they were are not among them.
     pub contents: Vec<(ListId, Targets)>,
     /// Lists that the configuration no longer names.
@@ -33,17 +34,17 @@ pub struct Rows {
     /// Lists of which the entries of another are to be the contents: that one, and which of the contents.
     pub kept: Vec<(ListId, usize)>,
     /// Lists of which what is there already is to reach farther from now on, or less far.
-    pub reaching: Reaching,
+    pub reaching: ReachChanges,
     /// How long what lists name stays on them, where that has an end, and whether it has been so before.
-    stays: HashMap<ListId, Stay>,
+    stays: HashMap<ListId, ListLifetime>,
     /// For lists that block on other ports from now on: those of which the times go on.
     turned: HashMap<ListId, ListId>,
     /// What its lists name was there before, and counts from when their copies say.
     pub restores: bool,
     /// When each of it was to end, as far as that is known: to the filterd that tried, or else to its copies.
-    ends: [Option<Arc<Ends>>; 2],
+    ends: [Option<Arc<Expiries>>; 2],
     /// When what its lists name came, and ends.
-    pub timed: Timed,
+    pub timed: ListTimes,
     pub found: Vec<FoundList>,
     /// Those of which there was none.
     pub made: Vec<ListId>,
@@ -59,22 +60,22 @@ pub struct Rows {
 pub struct FoundList {
     pub id: ListId,
     path: PathBuf,
-    pub how: How,
+    pub how: ReadOptions,
     limits: Limits,
     ttl: Option<Duration>,
-    pub found: Found,
+    pub found: ListFinding,
 }
 
 /// How long what a list names stays on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stay {
+pub struct ListLifetime {
     /// So long.
     pub ttl: Duration,
     /// It has not been so before: everything on the list counts anew.
     pub is_new: bool,
 }
 
-impl Rows {
+impl ListRows {
     /// Makes rows for new lists, and gives renamed ones their names.
     pub fn take(loaded: &mut Loaded, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let come_and_gone = [loaded.new_lists(), loaded.gone_lists(blocklist.lists())];
@@ -109,7 +110,7 @@ impl Rows {
         lists.rename_and_part(renamed, &gone);
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
-        let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());
+        let reaching = ReachChanges::live(&loaded.config.live, blocklist.lists_mut());
         let (stays, turned, found, kept) = (HashMap::new(), HashMap::new(), Vec::new(), Vec::new());
         let (restores, renamed) = (loaded.restores, loaded.renamed());
         let mut this = Self {
@@ -121,7 +122,7 @@ impl Rows {
             turned,
             restores,
             ends: [None, None],
-            timed: Timed::default(),
+            timed: ListTimes::default(),
             found,
             made,
             alike: Vec::new(),
@@ -158,13 +159,13 @@ impl Rows {
         };
         let known = blocklist.lists().get(turned.unwrap_or(id)).ttl();
         let is_new = known != ttl;
-        self.stays.extend(ttl.map(|ttl| (id, Stay { ttl, is_new })));
+        self.stays.extend(ttl.map(|ttl| (id, ListLifetime { ttl, is_new })));
         times.into_iter().for_each(|times| self.timed.tells(id, name.clone(), times));
         self.turned.extend(turned.filter(|_| !is_new).map(|turned| (id, turned)));
         let targets = match &mut found {
-            Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
-            Found::Doubted { targets, .. } => targets.take(),
-            Found::Unchanged | Found::Awaited => None,
+            ListFinding::Accepted { targets, .. } => Some(std::mem::take(targets)),
+            ListFinding::Doubted { targets, .. } => targets.take(),
+            ListFinding::Unchanged | ListFinding::Awaited => None,
         };
         if let Some(turned) = keeps {
             self.kept.push((turned, self.contents.len()));
@@ -181,17 +182,17 @@ impl Rows {
     }
 
     /// What is known of what is on this list from now on, if it is believed, or what its copy says.
-    pub fn accepted(&self, id: ListId) -> Option<&Accepted> {
+    pub fn accepted(&self, id: ListId) -> Option<&AcceptedSource> {
         let found = self.found.iter().find(|found| found.id == id)?;
         match &found.found {
-            Found::Doubted { accepted, .. } => accepted.as_ref(),
-            Found::Accepted { accepted, .. } => Some(accepted),
-            Found::Unchanged | Found::Awaited => None,
+            ListFinding::Doubted { accepted, .. } => accepted.as_ref(),
+            ListFinding::Accepted { accepted, .. } => Some(accepted),
+            ListFinding::Unchanged | ListFinding::Awaited => None,
         }
     }
 
     /// How long what this list names stays on it, if that has an end.
-    pub fn stay(&self, id: ListId) -> Option<Stay> {
+    pub fn stay(&self, id: ListId) -> Option<ListLifetime> {
         self.stays.get(&id).copied()
     }
 
@@ -209,24 +210,24 @@ impl Rows {
     /// When does what comes onto this list now end, if it does?
     pub fn until(&self, id: ListId) -> Option<Timestamp> {
         let stay = self.stay(id)?;
-        let of_copy = |copied: &Accepted| copied.until(stay.ttl, clock::after(Duration::ZERO));
+        let of_copy = |copied: &AcceptedSource| copied.until(stay.ttl, clock::after(Duration::ZERO));
         Some(self.copied(id).map_or_else(|| clock::after(stay.ttl), of_copy))
     }
 
     /// What is put back ends when it was to end.
-    pub fn end_as(&mut self, ends: Option<Arc<Ends>>) {
+    pub fn end_as(&mut self, ends: Option<Arc<Expiries>>) {
         let copied = self.timed.take_ends(&self.contents);
         self.ends = [ends, Some(Arc::new(copied))];
     }
 
     /// Lists whose entries had an end before, as they were called. Until it is settled that is what stands in their rows.
-    pub fn limited(&self, lists: &Lists) -> Vec<(ListId, Arc<str>)> {
+    pub fn limited(&self, lists: &ListRegistry) -> Vec<(ListId, Arc<str>)> {
         let has_end = |(id, _): &&(ListId, Arc<str>)| lists.get(*id).ttl().is_some();
         self.names_before.iter().filter(has_end).cloned().collect()
     }
 
     /// When each entry that is put back onto this list was to end, if that is known.
-    pub fn ends(&self, list: &str) -> Option<&Arc<Ends>> {
+    pub fn ends(&self, list: &str) -> Option<&Arc<Expiries>> {
         self.ends.iter().flatten().find(|ends| ends.know(list))
     }
 
@@ -235,7 +236,7 @@ impl Rows {
         self.restores && self.until(id).is_some_and(|until| until <= clock::now())
     }
 
-    fn copied(&self, id: ListId) -> Option<&Accepted> {
+    fn copied(&self, id: ListId) -> Option<&AcceptedSource> {
         self.accepted(id).filter(|_| self.restores)
     }
 
@@ -254,7 +255,7 @@ impl Rows {
         moved: &BTreeSet<Arc<str>>,
         blocklist: &mut Blocklist,
         reloaded: &mut Reloaded,
-    ) -> Vec<ToKeep> {
+    ) -> Vec<ListToKeep> {
         let is_moved = |id: &&ListId| moved.contains(&blocklist.lists().get(**id).name);
         reloaded.unchanged = (self.alike.len() - self.alike.iter().filter(is_moved).count()) as u64;
         reloaded.renamed = std::mem::take(&mut self.renamed);
@@ -290,7 +291,7 @@ impl Rows {
         let (found, mut timed) = (self.found.into_iter(), self.timed);
         let to_keep = found.filter_map(|found| {
             let times = timed.take_noted(found.id);
-            Some(ToKeep { times, ..note(blocklist, found, now, reloaded)? })
+            Some(ListToKeep { times, ..note(blocklist, found, now, reloaded)? })
         });
         to_keep.collect()
     }
@@ -302,7 +303,7 @@ fn note(
     found: FoundList,
     now: Timestamp,
     reloaded: &mut Reloaded,
-) -> Option<ToKeep> {
+) -> Option<ListToKeep> {
     let FoundList { id, path, how, limits, ttl, found } = found;
     let list = blocklist.lists().get(id);
     let (name, entries, meaning) = (list.name.clone(), list.entries, blocklist.meaning(list));
@@ -312,10 +313,10 @@ fn note(
     (reading.how, reading.limits) = (how.to_string(), limits.numbers());
     let mut draft = None;
     match found {
-        Found::Unchanged => {}
+        ListFinding::Unchanged => {}
         // It is read when it was fetched, whatever it was before.
-        Found::Awaited => (reading.stamp, reading.trouble) = (None, None),
-        Found::Doubted { told, read, accepted, .. } => {
+        ListFinding::Awaited => (reading.stamp, reading.trouble) = (None, None),
+        ListFinding::Doubted { told, read, accepted, .. } => {
             if let Some(read) = read {
                 warnings::of_special(&name, read.special, &mut reloaded.warnings);
                 note_read(reading, read);
@@ -323,7 +324,7 @@ fn note(
             reading.accepted = accepted.or(reading.accepted.take());
             hold_back(reading, &name, told, now, reloaded);
         }
-        Found::Accepted { accepted, draft: bytes, read, remarks, .. } => {
+        ListFinding::Accepted { accepted, draft: bytes, read, remarks, .. } => {
             // Nothing is there, and that is meant.
             let format = Some(read.format).filter(|format| !["", "plain"].contains(format));
             tracing::info!(
@@ -347,39 +348,45 @@ fn note(
     }
     let read = reading.accepted.take()?;
     let term = read.term_of(ttl, clock::after(Duration::ZERO));
-    let accepted = Accepted { term, meaning: Some(meaning), ..renamed(&read, &name, &reading.path) };
+    let accepted = AcceptedSource { term, meaning: Some(meaning), ..renamed(&read, &name, &reading.path) };
     reading.accepted = Some(accepted.clone());
-    let is_other = |one: &Accepted, other: &Accepted| {
+    let is_other = |one: &AcceptedSource, other: &AcceptedSource| {
         (&one.name, &one.path, one.term, one.meaning) != (&other.name, &other.path, other.term, other.meaning)
     };
     let has_other_peaks = before.as_ref().is_some_and(|before| before.peaks != accepted.peaks);
     let bytes = match draft {
-        Some(draft) => Some(Bytes::Draft(draft)),
-        None => (is_other(&read, &accepted) || has_other_peaks).then(|| Bytes::before(read.clone())),
+        Some(draft) => Some(CopySource::Draft(draft)),
+        None => (is_other(&read, &accepted) || has_other_peaks).then(|| CopySource::before(read.clone())),
     };
-    Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes, times: None })
+    Some(ListToKeep { id, accepted, before: before.or(Some(read)), bytes, times: None })
 }
 
-fn note_read(reading: &mut Reading, read: ReadAs) {
-    let ReadAs { rejected, examples, special, format, .. } = read;
+fn note_read(reading: &mut SourceReading, read: ReadReport) {
+    let ReadReport { rejected, examples, special, format, .. } = read;
     (reading.rejected, reading.examples, reading.special, reading.format) =
         (rejected, examples, special, format);
 }
 
 /// The same for a list of this name with its file there. What another file was, and that it may be missing, says nothing of
 /// it.
-fn renamed(accepted: &Accepted, name: &Arc<str>, path: &Path) -> Accepted {
+fn renamed(accepted: &AcceptedSource, name: &Arc<str>, path: &Path) -> AcceptedSource {
     let stamp = accepted.stamp.filter(|_| accepted.path == path);
     let is_missing = accepted.may_be_missing(path);
-    Accepted { name: name.clone(), path: path.into(), stamp, is_missing, ..accepted.clone() }
+    AcceptedSource { name: name.clone(), path: path.into(), stamp, is_missing, ..accepted.clone() }
 }
 
 /// The next reload is to read it again, whatever it is then.
-fn hold_back(reading: &mut Reading, name: &str, told: Explanation, now: Timestamp, reloaded: &mut Reloaded) {
+fn hold_back(
+    reading: &mut SourceReading,
+    name: &str,
+    told: Explanation,
+    now: Timestamp,
+    reloaded: &mut Reloaded,
+) {
     let since = reading.trouble.as_ref().map_or(now, |trouble| trouble.since);
     let Explanation { message, remedy } = told;
-    let trouble = Trouble { since, message, remedy: remedy.unwrap_or_default() };
-    let Trouble { message, remedy, .. } = trouble.clone();
+    let trouble = ListTrouble { since, message, remedy: remedy.unwrap_or_default() };
+    let ListTrouble { message, remedy, .. } = trouble.clone();
     reloaded.held_back.push(HeldBack {
         list: name.to_owned(),
         since: clock::on_the_wall(since),

@@ -17,9 +17,9 @@ use super::super::change::Request;
 use super::super::commit::Protection;
 use super::super::persistence::{self, Persistence};
 use super::*;
-use crate::blocklist::{From, Polarity};
+use crate::blocklist::{Polarity, ReleaseFrom};
 use crate::kernel::Filter;
-use crate::kernel::tests::memory::Memory;
+use crate::kernel::tests::memory::KernelInMemory;
 
 /// So many turns nothing takes, however slow the thread is that fills a larger table.
 const ENDLESS: usize = 100_000;
@@ -29,7 +29,7 @@ struct Owner {
     protection: Protection,
     capacity: Capacity,
     persistence: Persistence,
-    kernel: Memory,
+    kernel: KernelInMemory,
     requests: VecDeque<Request>,
     _place: TempDir,
 }
@@ -38,7 +38,7 @@ impl Owner {
     fn new() -> Self {
         let place = TempDir::new().unwrap();
         let (persistence, _) = persistence::restore(place.path(), Default::default()).unwrap();
-        let kernel = Memory::default();
+        let kernel = KernelInMemory::default();
         let protection = Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).unwrap();
         let (capacity, requests) = (Capacity::default(), VecDeque::new());
         Self { protection, capacity, persistence, kernel, requests, _place: place }
@@ -47,20 +47,22 @@ impl Owner {
     /// As `filterd add` and `remove` do it: at once, or in its turn.
     fn ask(&mut self, change: Change) {
         let (Change::Want(Want { targets, .. }) | Change::Release { targets, .. }) = &change else { return };
-        let answer = |done: Result<Done, NotDone>, _: &mut Parts<'_>, _| assert!(done.is_ok(), "{done:?}");
+        let answer = |done: Result<ChangeTotals, CommitError>, _: &mut OwnerParts<'_>, _| {
+            assert!(done.is_ok(), "{done:?}")
+        };
         let request = Request::new(&targets.clone(), vec![change], Box::new(answer));
         let waits = request.at_once(&mut self.parts());
         self.requests.extend(waits);
     }
 
-    fn parts(&mut self) -> Parts<'_> {
+    fn parts(&mut self) -> OwnerParts<'_> {
         let Self { protection, capacity, persistence, .. } = self;
-        Parts { protection, capacity, persistence }
+        OwnerParts { protection, capacity, persistence }
     }
 
     /// Makes a configuration true; somebody comes between any two of its turns. Tells how many there were.
     fn reload(&mut self, loaded: Loaded, comes: impl Fn(&mut Self, usize)) -> usize {
-        let mut reload = Reload::begin(loaded, self.protection.blocklist_mut()).unwrap();
+        let mut reload = RunningReload::begin(loaded, self.protection.blocklist_mut()).unwrap();
         let ended = (0..ENDLESS).find(|turn| {
             comes(self, *turn);
             self.settle();
@@ -105,7 +107,7 @@ const BLOCK: [&str; 5] =
 const ALLOW: [&str; 2] = ["192.0.2.7", "2001:db8:1:5::/64"];
 
 #[tokio::test]
-async fn nobody_waits_while_a_reload_has_judges_loaded() {
+async fn loading_judges_for_reload_delays_no_turn() {
     let mut owner = Owner::new();
     owner.ask(want(&["198.51.100.0", "198.51.100.1"]));
     owner.reload(loaded(&["203.0.113.1"], &[], true), |_, _| {});
@@ -125,7 +127,7 @@ async fn nobody_waits_while_a_reload_has_judges_loaded() {
 
 /// One more length by `filterd add`, and another one before its judge is there.
 #[tokio::test]
-async fn nor_while_somebody_adds_what_no_judge_looked_up_before() {
+async fn new_lookup_during_reload_does_not_delay_turns() {
     let mut owner = Owner::new();
     owner.ask(want(&["198.51.100.0", "2001:db8:1::/48"]));
     (0..20).for_each(|_| owner.settle());
@@ -147,7 +149,7 @@ fn want(words: &[&str]) -> Change {
 }
 
 fn release(words: &[&str]) -> Change {
-    Change::Release { from: From::EveryLiveList(Polarity::Block), targets: targets(words) }
+    Change::Release { from: ReleaseFrom::EveryLiveList(Polarity::Block), targets: targets(words) }
 }
 
 fn targets(words: &[&str]) -> Targets {

@@ -4,29 +4,29 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::ends::Ends;
-use crate::blocklist::{Blocklist, Gathering, ListId, Run, Targets, Times, Timestamp};
+use super::ends::Expiries;
+use crate::blocklist::{Blocklist, EntryTimes, ListId, Targets, TimedTargets, TimesCollector, Timestamp};
 
 /// Of lists with an end.
 #[derive(Debug, Default)]
-pub struct Timed {
+pub struct ListTimes {
     /// What their copies tell, under the names that they have now.
-    copied: HashMap<ListId, (Arc<str>, Times)>,
+    copied: HashMap<ListId, (Arc<str>, EntryTimes)>,
     /// What their copies are to tell.
-    noted: HashMap<ListId, Noted>,
+    noted: HashMap<ListId, NotedTimes>,
 }
 
 #[derive(Debug)]
-enum Noted {
+enum NotedTimes {
     /// It is being looked up.
-    Gathering(Gathering),
+    Gathering(TimesCollector),
     /// It is known.
-    Times(Times),
+    Times(EntryTimes),
 }
 
-impl Timed {
+impl ListTimes {
     /// The copy of this list tells that.
-    pub fn tells(&mut self, id: ListId, name: Arc<str>, times: Times) {
+    pub fn tells(&mut self, id: ListId, name: Arc<str>, times: EntryTimes) {
         self.copied.insert(id, (name, times));
     }
 
@@ -38,10 +38,11 @@ impl Timed {
         targets: Targets,
         new: (Timestamp, Option<Timestamp>),
         (stays, now): (bool, Timestamp),
-    ) -> Times {
+    ) -> EntryTimes {
         let (since, until) = new;
         let Some((_, copied)) = self.copied.remove(&id) else {
-            let times = Times { runs: vec![Run { since, until, targets }], ..Times::default() };
+            let times =
+                EntryTimes { runs: vec![TimedTargets { since, until, targets }], ..EntryTimes::default() };
             self.note(id, &times);
             return spending(times, now);
         };
@@ -50,7 +51,7 @@ impl Timed {
         let is_told = named.new.is_empty() && !named.has_gone;
         let mut times = named.known;
         if !named.new.is_empty() {
-            times.runs.push(Run { since, until, targets: named.new });
+            times.runs.push(TimedTargets { since, until, targets: named.new });
         }
         if !(is_told && stays) {
             self.note(id, &times);
@@ -58,39 +59,39 @@ impl Timed {
         spending(times, now)
     }
 
-    fn note(&mut self, id: ListId, times: &Times) {
-        self.noted.insert(id, Noted::Times(times.clone()));
+    fn note(&mut self, id: ListId, times: &EntryTimes) {
+        self.noted.insert(id, NotedTimes::Times(times.clone()));
     }
 
     /// Looks up a page of what this list names.
     pub fn look_up(&mut self, id: ListId, page: &Targets, blocklist: &Blocklist) {
-        let noted = self.noted.entry(id).or_insert_with(|| Noted::Gathering(Gathering::default()));
-        if let Noted::Gathering(gathering) = noted {
+        let noted = self.noted.entry(id).or_insert_with(|| NotedTimes::Gathering(TimesCollector::default()));
+        if let NotedTimes::Gathering(gathering) = noted {
             gathering.look_up(page, id, blocklist);
         }
     }
 
     /// What the copy of this list is to tell, if that is another thing than it tells.
-    pub fn take_noted(&mut self, id: ListId) -> Option<Times> {
+    pub fn take_noted(&mut self, id: ListId) -> Option<EntryTimes> {
         match self.noted.remove(&id)? {
-            Noted::Gathering(gathering) => Some(gathering.into_times()),
-            Noted::Times(times) => Some(times),
+            NotedTimes::Gathering(gathering) => Some(gathering.into_times()),
+            NotedTimes::Times(times) => Some(times),
         }
     }
 
     /// When what is put back was to end, as far as copies know it of all that is in these `contents`.
-    pub fn take_ends(&mut self, contents: &[(ListId, Targets)]) -> Ends {
+    pub fn take_ends(&mut self, contents: &[(ListId, Targets)]) -> Expiries {
         let known = contents.iter().filter_map(|(id, targets)| {
             let (name, times) = self.copied.remove(id)?;
             times.of(targets).new.is_empty().then_some((name, times))
         });
-        Ends::copied(known.collect::<Vec<_>>())
+        Expiries::copied(known.collect::<Vec<_>>())
     }
 }
 
 /// The same where what is over by `now` is none of what is there.
-fn spending(mut times: Times, now: Timestamp) -> Times {
-    let is_over = |run: &mut Run| run.until.is_some_and(|until| until <= now);
+fn spending(mut times: EntryTimes, now: Timestamp) -> EntryTimes {
+    let is_over = |run: &mut TimedTargets| run.until.is_some_and(|until| until <= now);
     for over in times.runs.extract_if(.., is_over) {
         times.spent.extend(&over.targets);
     }
@@ -100,7 +101,7 @@ fn spending(mut times: Times, now: Timestamp) -> Times {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocklist::{Lists, Origin, Polarity};
+    use crate::blocklist::{ListRegistry, Origin, Polarity};
 
     fn at(seconds: u32) -> Timestamp {
         Timestamp::from_secs(seconds)
@@ -110,57 +111,57 @@ mod tests {
         numbers.into_iter().map(|number| format!("192.0.2.{number}").parse().unwrap()).collect()
     }
 
-    fn run(since: u32, until: u32, numbers: impl IntoIterator<Item = u8>) -> Run {
-        Run { since: at(since), until: Some(at(until)), targets: targets(numbers) }
+    fn run(since: u32, until: u32, numbers: impl IntoIterator<Item = u8>) -> TimedTargets {
+        TimedTargets { since: at(since), until: Some(at(until)), targets: targets(numbers) }
     }
 
     fn list() -> ListId {
-        Lists::default().make_anyway("seen", Origin::File, Polarity::Block).unwrap()
+        ListRegistry::default().make_anyway("seen", Origin::File, Polarity::Block).unwrap()
     }
 
     /// A start at 100, at which all that is new ends at 200, of a list whose copy tells this: what is on the list, and what is
     /// noted.
-    fn begin(copied: Option<Times>, named: Targets, stays: bool) -> (Times, Option<Times>) {
-        let (mut timed, id) = (Timed::default(), list());
+    fn begin(copied: Option<EntryTimes>, named: Targets, stays: bool) -> (EntryTimes, Option<EntryTimes>) {
+        let (mut timed, id) = (ListTimes::default(), list());
         copied.into_iter().for_each(|times| timed.tells(id, "seen".into(), times));
         let begun = timed.begin(id, named, (at(100), Some(at(200))), (stays, at(100)));
         (begun, timed.take_noted(id))
     }
 
     /// One run that lasts, one that is over, and what was over.
-    fn copied() -> Times {
-        Times { runs: vec![run(50, 150, 0..3), run(10, 100, 3..6)], spent: targets(6..9) }
+    fn copied() -> EntryTimes {
+        EntryTimes { runs: vec![run(50, 150, 0..3), run(10, 100, 3..6)], spent: targets(6..9) }
     }
 
     #[test]
-    fn a_start_that_finds_what_the_copy_tells_notes_nothing_and_what_is_over_by_then_is_over() {
-        let begun = Times { runs: vec![run(50, 150, 0..3)], spent: targets([6, 7, 8, 3, 4, 5]) };
+    fn start_reuses_known_times_and_omits_expired() {
+        let begun = EntryTimes { runs: vec![run(50, 150, 0..3)], spent: targets([6, 7, 8, 3, 4, 5]) };
         let (found, noted) = begin(Some(copied()), targets(0..9), true);
-        let found = Times { spent: found.spent.iter().collect(), ..found };
+        let found = EntryTimes { spent: found.spent.iter().collect(), ..found };
         assert_eq!((found, noted), (begun, None));
         assert_eq!(begin(Some(copied()), targets(0..9), false).1, Some(copied()), "it is written anew");
     }
 
     #[test]
-    fn what_is_new_and_what_is_named_no_longer_is_noted() {
+    fn new_and_removed_entries_are_recorded() {
         let (found, noted) = begin(Some(copied()), targets((1..9).chain([20])), true);
         assert_eq!(found.runs, [run(50, 150, 1..3), run(100, 200, [20])]);
         let runs = vec![run(50, 150, 1..3), run(10, 100, 3..6), run(100, 200, [20])];
-        assert_eq!(noted, Some(Times { runs, spent: targets(6..9) }));
+        assert_eq!(noted, Some(EntryTimes { runs, spent: targets(6..9) }));
         let (_, noted) = begin(Some(copied()), targets(0..8), true);
         assert_eq!(
             noted.map(|times| times.spent),
             Some(targets(6..8)),
             "it comes anew when it is named again"
         );
-        let new = Times { runs: vec![run(100, 200, 0..3)], spent: Targets::default() };
+        let new = EntryTimes { runs: vec![run(100, 200, 0..3)], spent: Targets::default() };
         assert_eq!(begin(None, targets(0..3), true), (new.clone(), Some(new)), "no copy tells anything");
     }
 
     #[test]
-    fn what_is_put_back_ends_as_its_copy_tells_where_that_knows_all_of_it() {
+    fn rollback_uses_times_of_a_complete_copy() {
         for (named, knows) in [(0..9, true), (0..10, false)] {
-            let (mut timed, id) = (Timed::default(), list());
+            let (mut timed, id) = (ListTimes::default(), list());
             timed.tells(id, "seen".into(), copied());
             let ends = timed.take_ends(&[(id, targets(named))]);
             assert_eq!(ends.know("seen"), knows);

@@ -4,21 +4,21 @@ use std::time::{Duration, Instant};
 
 use tracing::error;
 
-use super::{Step, reaching};
+use super::{ReloadStep, reaching};
 use crate::blocklist::{Change, Polarity, Settings};
 use crate::clock;
-use crate::daemon::commit::NotDone;
-use crate::daemon::pages::{Parts, Turn};
+use crate::daemon::commit::CommitError;
+use crate::daemon::pages::{OwnerParts, Turn};
 use crate::text::Explain;
 
 /// How long the kernel is left alone when it refuses even what puts everything back.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// What is still to be undone.
-pub struct Undoing {
-    steps: Vec<Step>,
+pub struct ReloadUndo {
+    steps: Vec<ReloadStep>,
     settings: Settings,
-    cause: NotDone,
+    cause: CommitError,
     /// What is allowed again, what is blocked again, and what has left, until which commits: packets in flight must see it
     /// before anything is blocked, before anything leaves, and before less is allowed and the settings are put back.
     loosened: u64,
@@ -27,26 +27,26 @@ pub struct Undoing {
     retry: Option<Instant>,
 }
 
-impl Undoing {
+impl ReloadUndo {
     /// Undoes these, and puts the settings back.
-    pub fn new(steps: Vec<Step>, settings: Settings, cause: NotDone) -> Self {
+    pub fn new(steps: Vec<ReloadStep>, settings: Settings, cause: CommitError) -> Self {
         error!("the reload was refused and is rolled back: {}", cause.explain());
         Self { steps, settings, cause, loosened: 0, entered: 0, left: 0, retry: None }
     }
 
     /// Why the reload was refused.
-    pub fn into_cause(self) -> NotDone {
+    pub fn into_cause(self) -> CommitError {
         self.cause
     }
 
     /// Undoes the next page.
-    pub fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
+    pub fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
         if self.retry.is_some_and(|retry| clock::instant() < retry) {
             return Turn::Wait;
         }
         let Some(step) = self.steps.last() else { return Turn::Done };
         let (change, seen) = match step {
-            Step::Page { undo, polarity, entered } => {
+            ReloadStep::Page { undo, polarity, entered } => {
                 let seen = match (polarity, entered) {
                     (Polarity::Block, true) => self.entered,
                     (Polarity::Block, false) => self.loosened,
@@ -55,18 +55,18 @@ impl Undoing {
                 };
                 (Change::Undo(undo.clone()), seen)
             }
-            Step::Reach(list) => {
+            ReloadStep::Reach(list) => {
                 let (list, blocklist) = (*list, parts.protection.blocklist());
                 let pages =
                     if blocklist.lists().has(list) { reaching::anew(list, blocklist) } else { Vec::new() };
                 self.steps.pop();
-                self.steps.extend(pages.into_iter().map(Step::Anew));
+                self.steps.extend(pages.into_iter().map(ReloadStep::Anew));
                 return Turn::More;
             }
-            Step::Anew(change) => (change.clone(), self.entered),
-            Step::Settings => (Change::Settings(self.settings), self.left),
+            ReloadStep::Anew(change) => (change.clone(), self.entered),
+            ReloadStep::Settings => (Change::Settings(self.settings), self.left),
         };
-        if !parts.capacity.has_been_seen(seen) {
+        if !parts.capacity.check_grace(seen) {
             return Turn::Wait;
         }
         match parts.protection.commit(&change, clock::now()) {

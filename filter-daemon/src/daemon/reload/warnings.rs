@@ -1,11 +1,11 @@
 //! What the operator should know of lists that were taken as they are.
 
-use crate::blocklist::{List, Polarity, Targets};
+use crate::blocklist::{ListInfo, Polarity, Targets};
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::source::{well_known, wide};
 
 /// What is on a list, taken by itself.
-pub fn of_contents(list: &List, targets: &Targets, warnings: &mut Vec<String>) {
+pub fn of_contents(list: &ListInfo, targets: &Targets, warnings: &mut Vec<String>) {
     if list.polarity == Polarity::Allow {
         let is_inline = *list.name == *CONFIG_ALLOW_LIST;
         return warnings.extend(wide::allowed(targets.others.iter().filter(|_| is_inline)));

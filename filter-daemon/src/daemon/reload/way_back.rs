@@ -5,11 +5,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::matching::Known;
-use super::sources::Sources;
-use crate::blocklist::{Accepted, Reading, Stamp, Times};
-use crate::source::copies::{CopyError, Held};
-use crate::source::{Copies, How, ListFile};
+use super::matching::KnownList;
+use super::sources::ListSources;
+use crate::blocklist::{AcceptedSource, EntryTimes, SourceReading, SourceStamp};
+use crate::source::copies::{CopyError, HeldCopy};
+use crate::source::{Copies, ListFile, ReadOptions};
 
 /// Copies that are held open: half of the files that a process may have open where nobody has said more. Others are read
 /// where they lie.
@@ -19,17 +19,17 @@ const MOST: usize = 512;
 #[derive(Debug)]
 pub struct WayBack {
     text: Option<String>,
-    held: Vec<InHand>,
+    held: Vec<HeldList>,
     /// The lists of which something was in force, if that is known: of all others there was nothing.
     loaded: Option<HashSet<Arc<str>>>,
 }
 
 /// A list's.
 #[derive(Debug)]
-struct InHand {
-    held: Held,
+struct HeldList {
+    held: HeldCopy,
     /// What its file was when it was read last.
-    stamp: Option<Stamp>,
+    stamp: Option<SourceStamp>,
 }
 
 impl WayBack {
@@ -37,7 +37,7 @@ impl WayBack {
     /// other list if these `are_all`; after a start a copy may have been lost.
     pub fn hold<'a>(
         text: Option<String>,
-        lists: impl Iterator<Item = (&'a Arc<str>, &'a Reading)>,
+        lists: impl Iterator<Item = (&'a Arc<str>, &'a SourceReading)>,
         copies: &Copies,
         are_all: bool,
     ) -> Self {
@@ -46,7 +46,7 @@ impl WayBack {
         let held = loaded.iter().filter_map(|(_, accepted, stamp)| {
             // A file that was written anew with the same in it has its old copy.
             let stamp = stamp.or(accepted.stamp);
-            Some(InHand { held: copies.hold(accepted).ok()?, stamp })
+            Some(HeldList { held: copies.hold(accepted).ok()?, stamp })
         });
         let held = held.take(MOST).collect();
         let loaded = are_all.then(|| loaded.into_iter().map(|(name, ..)| name.clone()).collect());
@@ -59,14 +59,14 @@ impl WayBack {
     }
 
     /// The copies that know another file, with the one that was read last.
-    pub fn of_files_unknown(&self) -> Vec<Accepted> {
+    pub fn of_files_unknown(&self) -> Vec<AcceptedSource> {
         let others = self.held.iter().filter(|one| one.stamp != one.held.accepted().stamp);
-        others.map(|one| Accepted { stamp: one.stamp, ..one.held.accepted().clone() }).collect()
+        others.map(|one| AcceptedSource { stamp: one.stamp, ..one.held.accepted().clone() }).collect()
     }
 
     /// Makes copies anew that are gone, for whoever starts next.
     pub fn put_back(&self, copies: &Copies) {
-        for InHand { held, .. } in &self.held {
+        for HeldList { held, .. } in &self.held {
             if let Err(error) = copies.put_back(held) {
                 tracing::error!(
                     "list \"{}\": its copy is missing and cannot be written: {error}",
@@ -82,18 +82,18 @@ impl WayBack {
     }
 
     /// The lists of which there is a copy: those in hand, and then what lies in the state directory.
-    pub fn known(&self, sources: &mut Sources) -> Vec<Known> {
-        let held = self.held.iter().map(|InHand { held, stamp }| Known {
+    pub fn known(&self, sources: &mut ListSources) -> Vec<KnownList> {
+        let held = self.held.iter().map(|HeldList { held, stamp }| KnownList {
             meaning: held.accepted().meaning,
             id: None,
             turned: None,
             name: held.accepted().name.clone(),
             entries: held.accepted().entries,
-            reading: Reading {
+            reading: SourceReading {
                 path: held.accepted().path.clone(),
                 accepted: Some(held.accepted().clone()),
                 stamp: *stamp,
-                ..Reading::default()
+                ..SourceReading::default()
             },
         });
         let mut known: Vec<_> = held.collect();
@@ -102,16 +102,16 @@ impl WayBack {
     }
 
     /// What the copy of this says, if it is in hand.
-    pub fn read(&self, accepted: &Accepted, how: &How) -> Option<Result<ListFile, CopyError>> {
+    pub fn read(&self, accepted: &AcceptedSource, how: &ReadOptions) -> Option<Result<ListFile, CopyError>> {
         Some(self.held(accepted)?.read(how))
     }
 
     /// What the copy of this says of when its entries came, and end, if it is in hand.
-    pub fn times(&self, accepted: &Accepted) -> Option<Result<Option<Times>, CopyError>> {
+    pub fn times(&self, accepted: &AcceptedSource) -> Option<Result<Option<EntryTimes>, CopyError>> {
         Some(self.held(accepted)?.times())
     }
 
-    fn held(&self, accepted: &Accepted) -> Option<&Held> {
+    fn held(&self, accepted: &AcceptedSource) -> Option<&HeldCopy> {
         self.held.iter().map(|one| &one.held).find(|held| held.accepted() == accepted)
     }
 }

@@ -15,7 +15,7 @@ pub struct Headers {
 }
 
 /// The end of the IP headers, counted from the start of IP.
-struct Ip<'a> {
+struct IpHeaders<'a> {
     protocol: u8,
     end: usize,
     /// The bytes behind them; none in a later fragment, or if the frame is cut off before.
@@ -41,7 +41,7 @@ pub fn read(frame: &[u8]) -> Option<Headers> {
     let header = ports::header(&frame) as usize;
     let start = header / 2;
     let ip = frame.get(start..).filter(|_| header != 0)?;
-    let Ip { protocol, end, behind } = if header & 1 == 0 { four(ip)? } else { six(ip)? };
+    let IpHeaders { protocol, end, behind } = if header & 1 == 0 { four(ip)? } else { six(ip)? };
     let length = (start + end).saturating_add(behind.map_or(0, |behind| transport(protocol, behind)));
     let has_ports = [TCP, UDP, DCCP, SCTP, UDP_LITE].contains(&protocol);
     let ports = behind.filter(|_| has_ports).and_then(|behind| behind.first_chunk::<4>());
@@ -89,13 +89,13 @@ pub fn name(protocol: u8) -> String {
     name.to_owned()
 }
 
-fn four(ip: &[u8]) -> Option<Ip<'_>> {
+fn four(ip: &[u8]) -> Option<IpHeaders<'_>> {
     let (first, offset) = (ip.first()?, u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x1FFF);
     let end = usize::from(first & 0xF) * 4;
-    Some(Ip { protocol: *ip.get(9)?, end, behind: ip.get(end..).filter(|_| offset == 0) })
+    Some(IpHeaders { protocol: *ip.get(9)?, end, behind: ip.get(end..).filter(|_| offset == 0) })
 }
 
-fn six(ip: &[u8]) -> Option<Ip<'_>> {
+fn six(ip: &[u8]) -> Option<IpHeaders<'_>> {
     let (mut protocol, mut end) = (*ip.get(6)?, 40);
     let mut behind = ip.get(end..);
     for _ in 0..MOST {
@@ -107,7 +107,7 @@ fn six(ip: &[u8]) -> Option<Ip<'_>> {
             44 => {
                 let offset = more.first_chunk().map_or(0, |offset| u16::from_be_bytes(*offset) >> 3);
                 if offset != 0 {
-                    return Some(Ip { protocol: *next, end: end + 8, behind: None });
+                    return Some(IpHeaders { protocol: *next, end: end + 8, behind: None });
                 }
                 8
             }
@@ -116,7 +116,7 @@ fn six(ip: &[u8]) -> Option<Ip<'_>> {
         end += length;
         (protocol, behind) = (*next, ip.get(end..));
     }
-    Some(Ip { protocol, end, behind })
+    Some(IpHeaders { protocol, end, behind })
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use tracing::error;
 use super::commit::Protection;
 use crate::clock;
 use crate::control::Watching;
-use crate::control::sources::{By, Sources};
-use crate::control::watching::{Seen, State};
+use crate::control::sources::{SampledSources, SourceOrder};
+use crate::control::watching::{SampledDrop, SamplingState};
 use crate::control::wire::snapshot::TopSources;
 use crate::control::wire::watch::Drop;
 use crate::kernel::samples::{Sample, Samples};
@@ -41,7 +41,7 @@ pub struct Sampling {
     /// How many of the most dropped sources are reported in the metrics.
     told: usize,
     /// The counts of sources, while any are reported.
-    sources: Sources,
+    sources: SampledSources,
     /// Interfaces by their numbers, as they were when sampling began, and later ones.
     interfaces: HashMap<u32, String>,
 }
@@ -49,7 +49,7 @@ pub struct Sampling {
 impl Sampling {
     /// Samples for the clients of this `Watching`.
     pub fn of(watching: Watching) -> Self {
-        let (told, sources) = (0, Sources::default());
+        let (told, sources) = (0, SampledSources::default());
         Self {
             watching,
             ring: None,
@@ -64,7 +64,7 @@ impl Sampling {
     /// Sets how many sources the metrics report.
     pub fn tell(&mut self, sources: usize, protection: &mut Protection) {
         if (self.told > 0) != (sources > 0) {
-            self.sources = Sources::default();
+            self.sources = SampledSources::default();
         }
         self.told = sources;
         self.mind(protection);
@@ -75,7 +75,7 @@ impl Sampling {
         if self.told == 0 {
             return None;
         }
-        let mut rows = self.sources.by_source(By::Packets);
+        let mut rows = self.sources.by_source(SourceOrder::Packets);
         rows.truncate(self.told);
         Some(TopSources {
             over: self.sources.over().as_secs_f64(),
@@ -105,7 +105,7 @@ impl Sampling {
         }
         if !is_wanted {
             self.ring = None;
-            self.watching.samples(State::Off);
+            self.watching.samples(SamplingState::Off);
             if let Err(error) = protection.filter_mut().sample_no_more() {
                 error!("drops are still sampled although nobody watches: {}", error.explain());
             }
@@ -114,12 +114,12 @@ impl Sampling {
         match protection.filter_mut().sample() {
             Ok(ring) => {
                 (self.ring, self.looked, self.refused) = (Some(ring), clock::instant(), None);
-                self.watching.samples(State::On);
+                self.watching.samples(SamplingState::On);
             }
             Err(error) => {
                 let why = error.explain();
                 error!("drops cannot be shown to watching clients: {why}");
-                self.watching.samples(State::Refused(why.clone()));
+                self.watching.samples(SamplingState::Refused(why.clone()));
                 self.refused = Some(why);
             }
         }
@@ -147,7 +147,12 @@ impl Sampling {
                 self.sources.note(&told);
             }
             let headers = headers::of(&sample.frame).len();
-            self.watching.tell_drop(Arc::new(Seen { at: sample.at, told, headers, frame: sample.frame }));
+            self.watching.tell_drop(Arc::new(SampledDrop {
+                at: sample.at,
+                told,
+                headers,
+                frame: sample.frame,
+            }));
         }
     }
 

@@ -9,22 +9,22 @@ use super::failure::{
     belongs_elsewhere, is_the_guards, not_done, not_durable, not_durable_before, other_polarity,
     partly_flushed, reserved,
 };
-use super::guarding::{self, Guarding};
+use super::guarding::{self, GuardReport};
 use super::own;
 use super::question::{all_allowed, held, longer, overlapping, wider};
-use crate::blocklist::{Blocklist, Change, From, ListId, Polarity, Reach, Targets, Want};
+use crate::blocklist::{Blocklist, Change, ListId, Polarity, Reach, ReleaseFrom, Targets, Want};
 use crate::clock;
 use crate::config::ListName;
 use crate::config::name::GUARD_LIST;
 use crate::control::ReplyTo;
 use crate::control::wire::{Changed, Emptied, Failure, MOST_LOOKED_AT, Widened, add, flush, remove};
-use crate::daemon::change::{self, Done};
-use crate::daemon::commit::NotDone;
-use crate::daemon::flush::{Flush, Flushed};
+use crate::daemon::change::{self, ChangeTotals};
+use crate::daemon::commit::CommitError;
+use crate::daemon::flush::{Flushed, RunningFlush};
 use crate::daemon::names::default_list;
 use crate::daemon::owner::Owner;
-use crate::daemon::pages::Parts;
-use crate::daemon::persistence::Outcome;
+use crate::daemon::pages::OwnerParts;
+use crate::daemon::persistence::WriteOutcome;
 use crate::journal::NotWritten;
 
 impl Owner {
@@ -42,8 +42,8 @@ impl Owner {
             Polarity::Allow => Reach::AS_GIVEN,
         };
         let guarding = match polarity {
-            Polarity::Block => Guarding::of(&mut targets, reach, wide, self.guard.view_of_needed()),
-            Polarity::Allow => guarding::allows_too_much(&targets, wide).map(|()| Guarding::default()),
+            Polarity::Block => GuardReport::of(&mut targets, reach, wide, self.guard.view_of_needed()),
+            Polarity::Allow => guarding::allows_too_much(&targets, wide).map(|()| GuardReport::default()),
         };
         let mut guarding = match guarding {
             Ok(guarding) => guarding,
@@ -64,7 +64,7 @@ impl Owner {
         };
         self.carry_out(&targets, pages, reply, move |done, blocklist| {
             let mut changed = Changed { idle, except, ..changed(polarity, all.len() as u64, done) };
-            let Guarding { left_out, refused, around, warnings, needed } = guarding;
+            let GuardReport { left_out, refused, around, warnings, needed } = guarding;
             changed.refused = left_out;
             (changed.guarded, changed.around) = (guarding::told(&refused), guarding::told(&around));
             (changed.warnings, changed.needed) = (warnings, needed);
@@ -96,15 +96,20 @@ impl Owner {
             Some(Err(failure)) => return answer(reply, Err(failure)),
             Some(Ok(None)) => {
                 let held = held(self.protection.blocklist(), polarity, &targets, 0);
-                let nothing = changed(polarity, targets.len() as u64, Done::default());
+                let nothing = changed(polarity, targets.len() as u64, ChangeTotals::default());
                 let (nothing, durable) =
                     (Changed { idle, held, on_trial_until, ..nothing }, self.config.durable);
                 let nothing = Ok(nothing);
-                return answer_when_written(nothing, reply, durable, &mut self.parts(), Outcome::default());
+                return answer_when_written(
+                    nothing,
+                    reply,
+                    durable,
+                    &mut self.parts(),
+                    WriteOutcome::default(),
+                );
             }
-            Some(Ok(Some(_))) | None => {
-                list.map_or(From::EveryLiveList(polarity), |name| From::List(name.as_str().into()))
-            }
+            Some(Ok(Some(_))) | None => list
+                .map_or(ReleaseFrom::EveryLiveList(polarity), |name| ReleaseFrom::List(name.as_str().into())),
         };
         let pages = change::pages(&targets, |targets| Change::Release { from: from.clone(), targets });
         let all = targets.clone();
@@ -131,19 +136,21 @@ impl Owner {
             None => blocklist.lists().live(Polarity::Block).collect(),
         };
         let (idle, durable) = (self.idle(), self.config.durable);
-        let answer =
-            move |flushed: Flushed, failed: Option<NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
-                let answered = match failed {
-                    None => {
-                        let mut sides = parts.protection.blocklist().sides(polarity);
-                        let may_be_covered = sides.any(|(_, side)| side.has_prefixes());
-                        Ok(Changed { idle, may_be_covered, ..emptied(polarity, flushed) })
-                    }
-                    Some(error) => Err(partly_flushed(flushed.done, error)),
-                };
-                answer_when_written(answered, reply, durable, parts, outcome);
+        let answer = move |flushed: Flushed,
+                           failed: Option<CommitError>,
+                           parts: &mut OwnerParts<'_>,
+                           outcome: WriteOutcome| {
+            let answered = match failed {
+                None => {
+                    let mut sides = parts.protection.blocklist().sides(polarity);
+                    let may_be_covered = sides.any(|(_, side)| side.has_prefixes());
+                    Ok(Changed { idle, may_be_covered, ..emptied(polarity, flushed) })
+                }
+                Some(error) => Err(partly_flushed(flushed.done, error)),
             };
-        self.pages.push(Flush::new(lists, Box::new(answer)));
+            answer_when_written(answered, reply, durable, parts, outcome);
+        };
+        self.pages.push(RunningFlush::new(lists, Box::new(answer)));
     }
 
     /// Carries the request out at once if it is one page and there is room, otherwise page by page, while
@@ -153,10 +160,12 @@ impl Owner {
         targets: &Targets,
         pages: Vec<Change>,
         reply: ReplyTo<Changed>,
-        tell: impl FnOnce(Done, &Blocklist) -> Changed + Send + 'static,
+        tell: impl FnOnce(ChangeTotals, &Blocklist) -> Changed + Send + 'static,
     ) {
         let durable = self.config.durable;
-        let answer = move |result: Result<Done, NotDone>, parts: &mut Parts<'_>, outcome: Outcome| {
+        let answer = move |result: Result<ChangeTotals, CommitError>,
+                           parts: &mut OwnerParts<'_>,
+                           outcome: WriteOutcome| {
             let answered = result.map(|done| tell(done, parts.protection.blocklist())).map_err(not_done);
             answer_when_written(answered, reply, durable, parts, outcome);
         };
@@ -220,8 +229,8 @@ fn answer_when_written(
     answered: Result<Changed, Failure>,
     reply: ReplyTo<Changed>,
     durable: bool,
-    parts: &mut Parts<'_>,
-    outcome: Outcome,
+    parts: &mut OwnerParts<'_>,
+    outcome: WriteOutcome,
 ) {
     let records = parts.protection.take_records();
     if !durable {
@@ -244,8 +253,8 @@ fn answer_when_written(
     parts.persistence.write(records, Box::new(told));
 }
 
-fn changed(polarity: Polarity, named: u64, done: Done) -> Changed {
-    let Done { changed, entered, left, allowed, disallowed, lists } = done;
+fn changed(polarity: Polarity, named: u64, done: ChangeTotals) -> Changed {
+    let ChangeTotals { changed, entered, left, allowed, disallowed, lists } = done;
     let touched = lists.iter().map(ToString::to_string).collect();
     let (entered, left) = match polarity {
         Polarity::Block => (entered, left),

@@ -4,8 +4,8 @@ use crate::blocklist::{Origin, Polarity, Refusal};
 use crate::command::render::figure::counted_as;
 use crate::control::wire::Failure;
 use crate::control::wire::reload::then_reload;
-use crate::daemon::change::Done;
-use crate::daemon::commit::NotDone;
+use crate::daemon::change::ChangeTotals;
+use crate::daemon::commit::CommitError;
 use crate::daemon::error::DaemonError;
 use crate::daemon::persistence::MEND_AND_START;
 use crate::exit::Exit;
@@ -79,14 +79,16 @@ pub fn listed_elsewhere(name: &str, is: Polarity) -> Failure {
 }
 
 /// Converts an error of a change.
-pub fn not_done(error: NotDone) -> Failure {
+pub fn not_done(error: CommitError) -> Failure {
     match error {
-        NotDone::Kernel(error) => kernel_failed(error),
-        NotDone::Refused(Refusal::NoSuchList(name)) => no_list(&name),
-        NotDone::Refused(Refusal::BelongsElsewhere { name, origin: Origin::Host }) => is_the_guards(&name),
-        NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name, false),
-        NotDone::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),
-        NotDone::Refused(refusal @ Refusal::TooManyLists) => {
+        CommitError::Kernel(error) => kernel_failed(error),
+        CommitError::Refused(Refusal::NoSuchList(name)) => no_list(&name),
+        CommitError::Refused(Refusal::BelongsElsewhere { name, origin: Origin::Host }) => {
+            is_the_guards(&name)
+        }
+        CommitError::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name, false),
+        CommitError::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),
+        CommitError::Refused(refusal @ Refusal::TooManyLists) => {
             let remedy = "use an existing list, or empty one: filterd flush --list NAME";
             Failure::Refused(Explanation::new(refusal.to_string(), remedy))
         }
@@ -94,7 +96,7 @@ pub fn not_done(error: NotDone) -> Failure {
 }
 
 /// A flush ended before it was complete.
-pub fn partly_flushed(done: Done, error: NotDone) -> Failure {
+pub fn partly_flushed(done: ChangeTotals, error: CommitError) -> Failure {
     let why = not_done(error).explanation().clone();
     let removed = counted_as(done.changed, ["entry was", "entries were"]);
     let message = format!("{removed} removed, the others were not: {}", why.message);

@@ -4,7 +4,7 @@
 use crate::blocklist::{Reach, Targets};
 use crate::command::render::figure::count;
 use crate::control::wire::{self, Changed, Failure, MOST_GUARDED, Needed, words};
-use crate::daemon::guard::{Guarded, View};
+use crate::daemon::guard::{GuardView, GuardedTarget};
 use crate::source::well_known;
 use crate::text::Explanation;
 
@@ -16,27 +16,27 @@ const MOST_LOOKED_UP: usize = Changed::MOST_NAMED_ONE_BY_ONE as usize;
 
 /// Facts about an add beyond its changes.
 #[derive(Debug, Default)]
-pub struct Guarding {
+pub struct GuardReport {
     /// How many targets were left out, because all their addresses are guarded.
     pub left_out: u64,
     /// The guarded addresses of these targets.
-    pub refused: Vec<Guarded>,
+    pub refused: Vec<GuardedTarget>,
     /// Guarded addresses within blocked targets. They pass.
-    pub around: Vec<Guarded>,
+    pub around: Vec<GuardedTarget>,
     /// Targets that the operator may not have intended.
     pub warnings: Vec<String>,
     /// How many targets belong to services that many hosts need, by the owner of the service.
     pub needed: Vec<Needed>,
 }
 
-impl Guarding {
+impl GuardReport {
     /// Removes guarded targets from `targets`, which a list with this reach will block. Fails if nothing else
     /// remains, or if a prefix is too wide.
     pub fn of(
         targets: &mut Targets,
         reach: Reach,
         is_wide: bool,
-        guarded: View<'_>,
+        guarded: GuardView<'_>,
     ) -> Result<Self, Failure> {
         let remedy = "to block it all the same, pass --wide; addresses this host depends on still pass";
         must_be_meant(targets, is_wide, |why| Explanation::new(why, remedy))?;
@@ -56,19 +56,19 @@ impl Guarding {
     }
 }
 
-impl From<&Guarded> for wire::Guarded {
-    fn from(guarded: &Guarded) -> Self {
-        let Guarded { target, address, why } = guarded;
+impl From<&GuardedTarget> for wire::Guarded {
+    fn from(guarded: &GuardedTarget) -> Self {
+        let GuardedTarget { target, address, why } = guarded;
         Self { target: target.to_string(), address: address.to_string(), why: why.to_string() }
     }
 }
 
 /// The first guarded addresses in the form of the protocol.
-pub fn told(all: &[Guarded]) -> Vec<wire::Guarded> {
+pub fn told(all: &[GuardedTarget]) -> Vec<wire::Guarded> {
     all.iter().take(MOST_GUARDED).map(Into::into).collect()
 }
 
-fn all_guarded(refused: &[Guarded]) -> Failure {
+fn all_guarded(refused: &[GuardedTarget]) -> Failure {
     let mut lines: Vec<_> = refused
         .iter()
         .take(MOST_TOLD)
@@ -81,8 +81,8 @@ fn all_guarded(refused: &[Guarded]) -> Failure {
 }
 
 /// Warnings about servers of lists that an operator blocks.
-pub fn of_servers(servers: &[Guarded]) -> impl Iterator<Item = String> + '_ {
-    servers.iter().take(MOST_TOLD).map(|Guarded { address, why, .. }| {
+pub fn of_servers(servers: &[GuardedTarget]) -> impl Iterator<Item = String> + '_ {
+    servers.iter().take(MOST_TOLD).map(|GuardedTarget { address, why, .. }| {
         format!("{address} is blocked, although {why}: fetching fails until you remove it")
     })
 }
@@ -132,12 +132,12 @@ mod tests {
 
     use super::*;
 
-    fn guarding(words: &[&str], is_wide: bool) -> Result<(Vec<String>, Guarding), Failure> {
+    fn guarding(words: &[&str], is_wide: bool) -> Result<(Vec<String>, GuardReport), Failure> {
         let all = [("192.0.2.1", "its own"), ("192.0.2.254", "a gateway"), ("2001:db8::1", "its own")];
         let all: BTreeMap<IpAddr, Arc<str>> =
             all.into_iter().map(|(address, why)| (address.parse().unwrap(), why.into())).collect();
         let mut targets: Targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
-        let guarding = Guarding::of(&mut targets, Reach::AS_GIVEN, is_wide, View::of(&all))?;
+        let guarding = GuardReport::of(&mut targets, Reach::AS_GIVEN, is_wide, GuardView::of(&all))?;
         Ok((targets.iter().map(|target| target.to_string()).collect(), guarding))
     }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_guarded_as_a_whole_is_left_out_and_alone_it_is_refused() {
+    fn guarded_target_is_left_out_or_refused() {
         let (left, told) = guarding(&["192.0.2.1", "203.0.113.7"], false).unwrap();
         assert_eq!(left, ["203.0.113.7"]);
         assert_eq!((told.left_out, told.refused.len(), told.around.len()), (1, 1, 0));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contains_guarded_addresses_is_blocked_around_them() {
+    fn prefix_is_blocked_around_guarded_addresses() {
         let (left, told) = guarding(&["192.0.2.0/24", "192.0.2.1", "2001:db8::/64"], false).unwrap();
         assert_eq!(left, ["2001:db8::/64", "192.0.2.0/24"]);
         let around: Vec<_> =
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_means_half_the_internet_says_so() {
+    fn very_wide_target_needs_the_flag() {
         for wide in ["0.0.0.0/0", "::/0", "10.0.0.0/7", "2000::/15"] {
             assert!(refusal(&["203.0.113.7", wide]).contains(wide), "{wide}");
             assert!(guarding(&[wide], true).is_ok(), "{wide}");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_many_hosts_need_is_warned() {
+    fn shared_networks_get_a_warning() {
         let (_, told) = guarding(&["1.1.1.1", "203.0.113.7", "104.16.0.0/12"], false).unwrap();
         assert_eq!(told.warnings.len(), 2, "{:?}", told.warnings);
         assert!(told.warnings[0].contains("Cloudflare"), "{:?}", told.warnings);

@@ -11,21 +11,21 @@ use crate::control::wire::own::Own;
 use crate::daemon::change;
 
 /// Targets by their attributes.
-pub type Parted = BTreeMap<Own, Targets>;
+pub type TargetsByOwn = BTreeMap<Own, Targets>;
 
 /// Groups targets by the attributes in `own`, if there are any.
-pub fn parted(targets: &[Target], own: Vec<Own>) -> Option<Parted> {
+pub fn parted(targets: &[Target], own: Vec<Own>) -> Option<TargetsByOwn> {
     if own.is_empty() {
         return None;
     }
-    let mut parted = Parted::new();
+    let mut parted = TargetsByOwn::new();
     own.into_iter().zip(targets).for_each(|(own, target)| parted.entry(own).or_default().push(*target));
     parted.values_mut().for_each(Targets::sort);
     Some(parted)
 }
 
 /// The changes for the groups, limited to `targets`. All other attributes come from `of`.
-pub fn pages(parted: Parted, targets: &Targets, of: &Want) -> Vec<Change> {
+pub fn pages(parted: TargetsByOwn, targets: &Targets, of: &Want) -> Vec<Change> {
     let mut pages = Vec::new();
     for (Own { until, note }, mut part) in parted {
         if part.iter().any(|target| !targets.contains(target)) {

@@ -32,7 +32,7 @@ impl Owner {
                 self.pause.end();
                 tracing::info!("the pause is over: packets from listed sources are dropped again");
             }
-            Err(error) => self.pause.is_refused(&error),
+            Err(error) => self.pause.note_refusal(&error),
         }
     }
 }

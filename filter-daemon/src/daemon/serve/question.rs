@@ -9,7 +9,7 @@ use filter_common::target::Target;
 use super::failure::listed_elsewhere;
 use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Targets, Timestamp, want_everything};
 use crate::clock;
-use crate::control::wire::list::{self, Family, Place};
+use crate::control::wire::list::{self, Family, PagePosition};
 use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, MOST_WITHIN};
 use crate::daemon::owner::Owner;
 
@@ -60,13 +60,13 @@ impl Owner {
         let (page, next) = match expiring {
             None => {
                 let (page, next) = blocklist.page(polarity, after.map(|after| after.target), most, keep);
-                (page, next.map(|target| Place { end: None, target }))
+                (page, next.map(|target| PagePosition { end: None, target }))
             }
             Some(soon) => {
                 let end = |end| Timestamp::begun(Duration::from_secs(end));
                 let after = after.and_then(|after| Some((end(after.end?), after.target)));
                 let (page, next) = blocklist.expiring(polarity, after, clock::after(soon), most, keep);
-                (page, next.map(|(end, target)| Place { end: Some(end.secs()), target }))
+                (page, next.map(|(end, target)| PagePosition { end: Some(end.secs()), target }))
             }
         };
         let entries = page.into_iter().map(|claim| entry(blocklist, claim)).collect();

@@ -11,7 +11,7 @@ use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
 use super::question::entry;
-use crate::blocklist::{Blocklist, Extent, ListId, NamedClaim, Polarity, Strictness, want_everything};
+use crate::blocklist::{Blocklist, DroppedRanges, ListId, NamedClaim, Polarity, Strictness, want_everything};
 use crate::clock;
 use crate::control::wire::test::{Expired, File, Reply, Request, Tested};
 use crate::daemon::owner::Owner;
@@ -27,7 +27,7 @@ const MOST_ASKED: usize = 256;
 const MOST_WITHIN: usize = 10;
 
 /// The answer for a target: whether its packets are dropped.
-struct Met {
+struct DropFinding {
     whole: bool,
     partly: bool,
     is_complete: bool,
@@ -101,7 +101,7 @@ impl Owner {
     }
 
     /// Asks the tables that packets are judged by. The blocklist only gives the reason.
-    fn meets(&self, target: Target) -> Met {
+    fn meets(&self, target: Target) -> DropFinding {
         let (address, source) = match target {
             Target::V4(prefix) => of4(prefix.address()),
             Target::V6(prefix) => of6(prefix.address()),
@@ -110,23 +110,29 @@ impl Owner {
         let (block, allow) = (self.protection.blocklist().block(), self.protection.blocklist().allow());
         let is_listed = block.covers(target) && !allow.covers(target);
         let disagrees = (is_dropped != is_listed).then_some(address);
-        Met { whole: is_dropped, partly: false, is_complete: true, ports: Vec::new(), disagrees }
+        DropFinding { whole: is_dropped, partly: false, is_complete: true, ports: Vec::new(), disagrees }
     }
 
     /// Checks a prefix. Its addresses are too many to look up, so the blocklist says where the answer
     /// changes, and the tables are asked there.
-    fn meet_parts(&self, target: Target, extent: &Extent) -> Met {
+    fn meet_parts(&self, target: Target, extent: &DroppedRanges) -> DropFinding {
         let filter = self.protection.filter();
         let is_dropped = |source| matches!(filter.judge(source), Verdict::Drop(_));
         let (whole, is_complete) = (extent.is_whole(), extent.is_complete);
         let partly = !whole && !extent.is_nothing();
-        let met = Met { whole, partly, is_complete, ports: Vec::new(), disagrees: None };
+        let met = DropFinding { whole, partly, is_complete, ports: Vec::new(), disagrees: None };
         met.told_by_tables(extent, target, is_dropped)
     }
 
     /// Adds drops on some ports, for each clause. A clause within targets that are dropped on all ports adds
     /// no ports.
-    fn meet_ports(&self, target: Target, left: &mut usize, mut met: Met, on_all: Option<&Extent>) -> Met {
+    fn meet_ports(
+        &self,
+        target: Target,
+        left: &mut usize,
+        mut met: DropFinding,
+        on_all: Option<&DroppedRanges>,
+    ) -> DropFinding {
         let (blocklist, filter) = (self.protection.blocklist(), self.protection.filter());
         let mut some = Vec::new();
         for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
@@ -135,8 +141,13 @@ impl Owner {
             let extent = blocklist.extent(set, target, left);
             let is_dropped = |source| filter.clauses_of(source).contains(&clause);
             let (whole, partly) = (extent.is_whole(), !extent.is_nothing());
-            let of_clause =
-                Met { whole, partly, is_complete: extent.is_complete, ports: Vec::new(), disagrees: None };
+            let of_clause = DropFinding {
+                whole,
+                partly,
+                is_complete: extent.is_complete,
+                ports: Vec::new(),
+                disagrees: None,
+            };
             let of_clause = of_clause.told_by_tables(&extent, target, is_dropped);
             met.disagrees = met.disagrees.or(of_clause.disagrees);
             met.is_complete &= of_clause.is_complete;
@@ -162,10 +173,15 @@ impl Owner {
     }
 }
 
-impl Met {
+impl DropFinding {
     /// Corrects the result by the tables, which are asked at the edges of `extent`. If they give the opposite
     /// answer, the addresses between the edges are unknown.
-    fn told_by_tables(self, extent: &Extent, target: Target, is_dropped: impl Fn(Source) -> bool) -> Self {
+    fn told_by_tables(
+        self,
+        extent: &DroppedRanges,
+        target: Target,
+        is_dropped: impl Fn(Source) -> bool,
+    ) -> Self {
         let of = |address: u128| match target {
             Target::V4(_) => of4(address as u32),
             Target::V6(_) => of6(address),

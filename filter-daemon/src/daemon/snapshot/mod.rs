@@ -7,7 +7,7 @@ use super::owner::Owner;
 use crate::clock;
 use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::control::wire::{self, About, Fault, lists, stats, status};
-use crate::kernel::{Counts, KernelError};
+use crate::kernel::{KernelError, PacketCounts};
 use crate::text::Explain;
 
 impl Owner {
@@ -19,7 +19,7 @@ impl Owner {
                 let mut told = error.explain();
                 told.message = format!("cannot read the packet counters: {}", told.message);
                 let since = clock::on_the_wall(clock::now());
-                let mut snapshot = self.picture(&Counts::default());
+                let mut snapshot = self.picture(&PacketCounts::default());
                 snapshot.faults.push(Fault { about: About::Protection, since, told, id: None });
                 snapshot
             }
@@ -48,9 +48,10 @@ impl Owner {
         report
     }
 
-    fn picture(&mut self, counted: &Counts) -> Snapshot {
+    fn picture(&mut self, counted: &PacketCounts) -> Snapshot {
         let lists::Reply { counted_since, rate_over, other, gone, lists, .. } = self.lists_report();
-        let mut interfaces: Vec<_> = self.interfaces.iter().map(super::interfaces::Watched::status).collect();
+        let mut interfaces: Vec<_> =
+            self.interfaces.iter().map(super::interfaces::WatchedInterface::status).collect();
         self.traffic.tell(&mut interfaces, &self.interfaces.filtered());
         let taken = u64::try_from(clock::since_1970().as_millis()).unwrap_or(u64::MAX);
         Snapshot {

@@ -5,7 +5,7 @@ use filter_common::reason::Outcome;
 
 use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::control::wire::{lists, stats, status};
-use crate::kernel::Counts;
+use crate::kernel::PacketCounts;
 
 /// The state of the daemon, with the occupancy of its tables.
 pub fn status(snapshot: Snapshot) -> status::Reply {
@@ -34,7 +34,7 @@ pub fn status(snapshot: Snapshot) -> status::Reply {
 
 /// The packet counts by outcome.
 pub fn stats(snapshot: Snapshot) -> stats::Reply {
-    let of_list = |list: lists::List| {
+    let of_list = |list: lists::ListDetails| {
         let (list, since, hits) = (list.name, list.since?, list.hits?);
         Some(stats::OfList { list, since, hits })
     };
@@ -52,7 +52,7 @@ pub fn stats(snapshot: Snapshot) -> stats::Reply {
 }
 
 /// The packet counts, one row for each outcome.
-pub fn reasons(counts: &Counts) -> Vec<stats::Counted> {
+pub fn reasons(counts: &PacketCounts) -> Vec<stats::Counted> {
     let mut drop = 0;
     let row = |(outcome, packets): (Outcome, &u64)| {
         let reason = outcome.reason();
@@ -73,7 +73,7 @@ pub fn reasons(counts: &Counts) -> Vec<stats::Counted> {
 
 /// The drops of each interface. Outcomes that only occur while nothing is enforced are included if there are
 /// any.
-pub fn by_interface(counts: &Counts) -> Vec<stats::OnInterface> {
+pub fn by_interface(counts: &PacketCounts) -> Vec<stats::OnInterface> {
     let drops: Vec<_> = Outcome::all().filter(|outcome| counters::drop_number(*outcome).is_some()).collect();
     let rows = counts.interfaces.iter().flat_map(|one| {
         let interface = one.interface.as_ref().map(|(_, name)| name);
@@ -88,7 +88,7 @@ pub fn by_interface(counts: &Counts) -> Vec<stats::OnInterface> {
     rows.filter(|row| row.packets > 0 || row.interface.is_some() && row.verdict == "drop").collect()
 }
 
-fn list_status(list: lists::List) -> status::ListStatus {
+fn list_status(list: lists::ListDetails) -> status::ListStatus {
     status::ListStatus {
         name: list.name,
         kind: list.kind,

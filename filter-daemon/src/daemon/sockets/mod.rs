@@ -14,8 +14,8 @@ use nix::libc::{AF_INET, AF_INET6, IPPROTO_TCP, IPPROTO_UDP};
 use rtnetlink::packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage};
 use rtnetlink::sys::protocols::NETLINK_SOCK_DIAG;
 
-use opened::Opened;
-pub use ports::{Ports, Range};
+use opened::OpenedBy;
+pub use ports::{PortRange, UdpPorts};
 
 use crate::netlink;
 
@@ -28,7 +28,7 @@ pub enum Protocol {
 
 /// A socket with a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connection {
+pub struct PeerConnection {
     pub protocol: Protocol,
     /// The port of this host.
     pub ours: u16,
@@ -42,26 +42,26 @@ pub struct Connection {
 
 /// One socket, as the kernel reports it.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct ReportedSocket {
     ours: u16,
     /// None for a socket without a peer.
     other: Option<(IpAddr, u16)>,
-    opened: Opened,
+    opened: OpenedBy,
 }
 
 /// A request for sockets.
-struct Asked {
+struct SocketQuery {
     protocol: Protocol,
     states: StateFlags,
     /// The kernel runs this filter for each socket and reports the accepted ones. An empty filter accepts
     /// all.
-    filter: &'static [Step],
+    filter: &'static [FilterStep],
 }
 
 /// A step of a filter: a test, and how many bytes to jump if it is true or false. A socket is reported if the
 /// program ends exactly at its end (`inet_diag_bc_op`).
 #[derive(Clone, Copy)]
-struct Step {
+struct FilterStep {
     question: u8,
     yes: u8,
     no: u16,
@@ -76,26 +76,26 @@ const IS_GIVEN: u8 = 6;
 const STEP: u16 = 4;
 
 /// Accepts sockets that requested their port by number.
-const BY_NUMBER: [Step; 2] = [
-    Step { question: IS_GIVEN, yes: STEP as u8, no: 2 * STEP },
-    Step { question: JUMP, yes: STEP as u8, no: 2 * STEP },
+const BY_NUMBER: [FilterStep; 2] = [
+    FilterStep { question: IS_GIVEN, yes: STEP as u8, no: 2 * STEP },
+    FilterStep { question: JUMP, yes: STEP as u8, no: 2 * STEP },
 ];
 
 /// All sockets with a peer.
-pub fn connections(protocol: Protocol) -> io::Result<Vec<Connection>> {
+pub fn connections(protocol: Protocol) -> io::Result<Vec<PeerConnection>> {
     let closed = match protocol {
         Protocol::Tcp => StateFlags::TIME_WAIT | StateFlags::CLOSE,
         // UDP sockets without a peer have this state.
         Protocol::Udp => StateFlags::CLOSE,
     };
-    let told = ask(&Asked { protocol, states: StateFlags::all().difference(closed), filter: &[] })?;
-    Ok(of(protocol, &told, &Ports::look()?))
+    let told = ask(&SocketQuery { protocol, states: StateFlags::all().difference(closed), filter: &[] })?;
+    Ok(of(protocol, &told, &UdpPorts::look()?))
 }
 
 /// The UDP ports of services: sockets without a peer that requested their port by number. If the kernel chose
 /// the port, others can find the socket only after it has written to them.
 fn services() -> io::Result<Vec<u16>> {
-    let told = ask(&Asked { protocol: Protocol::Udp, states: StateFlags::CLOSE, filter: &BY_NUMBER })?;
+    let told = ask(&SocketQuery { protocol: Protocol::Udp, states: StateFlags::CLOSE, filter: &BY_NUMBER })?;
     Ok(told.iter().filter(|told| told.other.is_none()).map(|told| told.ours).collect())
 }
 
@@ -104,26 +104,26 @@ fn services() -> io::Result<Vec<u16>> {
 /// For a TCP connection that is nearly over, the kernel does not reveal this. It counts as begun by this host
 /// if nothing listens on its port, and only its own port is one that the kernel assigns. In doubt a
 /// connection of this host is dropped rather than one of a banned source accepted.
-fn of(protocol: Protocol, told: &[Told], ports: &Ports) -> Vec<Connection> {
+fn of(protocol: Protocol, told: &[ReportedSocket], ports: &UdpPorts) -> Vec<PeerConnection> {
     let listened: HashSet<u16> =
         told.iter().filter(|told| told.other.is_none()).map(|told| told.ours).collect();
-    let connection = |&Told { ours, other, opened }: &Told| {
+    let connection = |&ReportedSocket { ours, other, opened }: &ReportedSocket| {
         let (peer, theirs) = other?;
         let is_own = match (protocol, opened) {
-            (Protocol::Tcp, Opened::Here) => true,
-            (Protocol::Tcp, Opened::There) => false,
-            (Protocol::Tcp, Opened::Untold) => {
+            (Protocol::Tcp, OpenedBy::Here) => true,
+            (Protocol::Tcp, OpenedBy::There) => false,
+            (Protocol::Tcp, OpenedBy::Untold) => {
                 let range = ports.range();
                 range.has(ours) && !range.has(theirs) && !listened.contains(&ours)
             }
             (Protocol::Udp, _) => ports.begins(ours),
         };
-        Some(Connection { protocol, ours, peer, theirs, is_own })
+        Some(PeerConnection { protocol, ours, peer, theirs, is_own })
     };
     told.iter().filter_map(connection).collect()
 }
 
-fn ask(asked: &Asked) -> io::Result<Vec<Told>> {
+fn ask(asked: &SocketQuery) -> io::Result<Vec<ReportedSocket>> {
     let mut found = Vec::new();
     for family in [AF_INET, AF_INET6] {
         exchange(&asked.request(family), &mut found).map_err(|error| asked.explained(error))?;
@@ -132,16 +132,16 @@ fn ask(asked: &Asked) -> io::Result<Vec<Told>> {
 }
 
 /// Sends the request, and collects all answers.
-fn exchange(request: &[u8], found: &mut Vec<Told>) -> io::Result<()> {
+fn exchange(request: &[u8], found: &mut Vec<ReportedSocket>) -> io::Result<()> {
     netlink::exchange(NETLINK_SOCK_DIAG, request, |message| {
         if let SockDiagMessage::InetResponse(told) = message {
-            found.push(Told::of(&told));
+            found.push(ReportedSocket::of(&told));
         }
         true
     })
 }
 
-impl Asked {
+impl SocketQuery {
     fn request(&self, family: i32) -> Vec<u8> {
         let number = if self.protocol == Protocol::Tcp { IPPROTO_TCP } else { IPPROTO_UDP };
         let asked = InetRequest {
@@ -183,7 +183,7 @@ impl Asked {
         }
         let length = HEAD + STEP * self.filter.len() as u16;
         let mut bytes = [length.to_ne_bytes(), KIND.to_ne_bytes()].concat();
-        for Step { question, yes, no } in self.filter {
+        for FilterStep { question, yes, no } in self.filter {
             bytes.extend([*question, *yes]);
             bytes.extend(no.to_ne_bytes());
         }
@@ -191,11 +191,11 @@ impl Asked {
     }
 }
 
-impl Told {
+impl ReportedSocket {
     fn of(response: &InetResponse) -> Self {
         let SocketId { source_port, destination_port, destination_address, .. } = response.header.socket_id;
         let other = (destination_port != 0).then_some((destination_address, destination_port));
-        Self { ours: source_port, other, opened: Opened::of(response) }
+        Self { ours: source_port, other, opened: OpenedBy::of(response) }
     }
 }
 

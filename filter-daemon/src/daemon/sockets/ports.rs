@@ -15,20 +15,20 @@ const RESERVED: &str = "/proc/sys/net/ipv4/ip_local_reserved_ports";
 
 /// The present set of ports that begin flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ports {
-    range: Range,
+pub struct UdpPorts {
+    range: PortRange,
     /// One bit for each port.
     begin: Vec<u64>,
 }
 
 /// Ports from the first to the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Range {
+pub struct PortRange {
     first: u16,
     last: u16,
 }
 
-impl Ports {
+impl UdpPorts {
     /// Reads the present ports, which takes some 50 µs if there are few sockets.
     pub fn look() -> io::Result<Self> {
         let read = |path: &str| {
@@ -37,13 +37,13 @@ impl Ports {
         };
         let strange = |path: &str, text: &str| io::Error::other(format!("{path} says {:?}", text.trim()));
         let text = read(RANGE)?;
-        let range = Range::of(&text).ok_or_else(|| strange(RANGE, &text))?;
+        let range = PortRange::of(&text).ok_or_else(|| strange(RANGE, &text))?;
         let text = read(RESERVED)?;
         let reserved = reserved(&text).ok_or_else(|| strange(RESERVED, &text))?;
         Ok(Self::of(range, &reserved, &super::services()?))
     }
 
-    fn of(range: Range, reserved: &[Range], services: &[u16]) -> Self {
+    fn of(range: PortRange, reserved: &[PortRange], services: &[u16]) -> Self {
         let mut begin = vec![0; PORT_WORDS as usize];
         (range.first..=range.last).for_each(|port| begin[word(port)] |= bit(port));
         let reserved = reserved.iter().flat_map(|range| range.first..=range.last);
@@ -52,7 +52,7 @@ impl Ports {
     }
 
     /// The range that the kernel assigns.
-    pub fn range(&self) -> Range {
+    pub fn range(&self) -> PortRange {
         self.range
     }
 
@@ -67,7 +67,7 @@ impl Ports {
     }
 }
 
-impl Range {
+impl PortRange {
     fn of(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().map(|number| number.parse().ok());
         let (first, last) = (numbers.next()??, numbers.next()??);
@@ -80,10 +80,10 @@ impl Range {
 }
 
 /// Parses the format of the kernel: `80,1000-1010`, or nothing.
-fn reserved(text: &str) -> Option<Vec<Range>> {
+fn reserved(text: &str) -> Option<Vec<PortRange>> {
     let ranges = text.trim().split(',').filter(|range| !range.is_empty()).map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(Range { first: first.parse().ok()?, last: last.parse().ok()? })
+        Some(PortRange { first: first.parse().ok()?, last: last.parse().ok()? })
     });
     ranges.collect()
 }
@@ -96,7 +96,7 @@ fn bit(port: u16) -> u64 {
     1 << (port & 63)
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for PortRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.first, self.last)
     }
@@ -107,15 +107,15 @@ pub(super) mod tests {
     use super::*;
 
     /// The usual range, with one service.
-    pub fn usual(service: u16) -> Ports {
-        Ports::of(Range::of("32768\t60999\n").unwrap(), &[], &[service])
+    pub fn usual(service: u16) -> UdpPorts {
+        UdpPorts::of(PortRange::of("32768\t60999\n").unwrap(), &[], &[service])
     }
 
     #[test]
-    fn a_port_begins_flows_where_the_kernel_gives_it_away_and_no_service_has_it() {
-        let range = Range::of("32768\t60999\n").unwrap();
+    fn ephemeral_port_without_service_begins_flows() {
+        let range = PortRange::of("32768\t60999\n").unwrap();
         assert_eq!(range.to_string(), "32768-60999");
-        let ports = Ports::of(range, &reserved("80,40000-40002,65535\n").unwrap(), &[51820, 53]);
+        let ports = UdpPorts::of(range, &reserved("80,40000-40002,65535\n").unwrap(), &[51820, 53]);
         for (port, expected) in [
             (32767, false),
             (32768, true),
@@ -135,11 +135,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_the_kernel_writes_is_read_and_nothing_else() {
+    fn only_the_kernel_format_is_accepted() {
         assert_eq!(reserved("\n"), Some(Vec::new()));
         assert_eq!(reserved("8-9,7\n").map(|ranges| ranges.len()), Some(2));
         for nonsense in ["", "5", "a b", "1 70000"] {
-            assert_eq!(Range::of(nonsense), None, "{nonsense:?}");
+            assert_eq!(PortRange::of(nonsense), None, "{nonsense:?}");
         }
         for nonsense in ["x", "1-", "1-2-3", "70000"] {
             assert_eq!(reserved(nonsense), None, "{nonsense:?}");

@@ -3,15 +3,15 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 
 use super::*;
 
-fn between(found: &[Connection], ours: SocketAddr, theirs: SocketAddr) -> Option<Connection> {
+fn between(found: &[PeerConnection], ours: SocketAddr, theirs: SocketAddr) -> Option<PeerConnection> {
     let is_it =
-        |one: &&Connection| (one.ours, one.peer, one.theirs) == (ours.port(), theirs.ip(), theirs.port());
+        |one: &&PeerConnection| (one.ours, one.peer, one.theirs) == (ours.port(), theirs.ip(), theirs.port());
     found.iter().find(is_it).copied()
 }
 
 /// The result must stay correct after the listener is closed, and for any port.
 #[test]
-fn the_end_that_opened_a_connection_is_told_in_both_families_and_at_any_time() {
+fn opening_end_is_found_in_both_families() {
     for address in ["127.0.0.1:0", "[::1]:0"] {
         let listener = TcpListener::bind(address).unwrap();
         let mut went = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -47,7 +47,7 @@ fn the_end_that_opened_a_connection_is_told_in_both_families_and_at_any_time() {
 }
 
 #[test]
-fn an_udp_socket_is_this_hosts_if_the_kernel_chose_its_port() {
+fn udp_socket_on_kernel_chosen_port_is_own() {
     let (one, other) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
     one.connect(other.local_addr().unwrap()).unwrap();
     let (here, there) = (one.local_addr().unwrap(), other.local_addr().unwrap());
@@ -57,15 +57,15 @@ fn an_udp_socket_is_this_hosts_if_the_kernel_chose_its_port() {
 }
 
 #[test]
-fn a_service_is_who_hears_everybody_on_a_port_that_it_asked_for() {
+fn listener_on_requested_port_is_a_service() {
     let given = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = given.local_addr().unwrap().port();
     assert!(!services().unwrap().contains(&port), "the kernel chose it");
-    assert!(Ports::look().unwrap().begins(port));
+    assert!(UdpPorts::look().unwrap().begins(port));
     drop(given);
     let asked_for = UdpSocket::bind(("127.0.0.1", port)).unwrap();
     assert!(services().unwrap().contains(&port), "it was asked for");
-    assert!(!Ports::look().unwrap().begins(port));
+    assert!(!UdpPorts::look().unwrap().begins(port));
     asked_for.connect("127.0.0.1:9").unwrap();
     assert!(!services().unwrap().contains(&port), "it hears one only");
     let six = UdpSocket::bind(("::1", port)).unwrap();
@@ -74,12 +74,12 @@ fn a_service_is_who_hears_everybody_on_a_port_that_it_asked_for() {
 }
 
 #[test]
-fn where_the_kernel_does_not_tell_rather_an_own_one_is_taken_for_anothers() {
+fn uncertain_connection_counts_as_the_peers() {
     let ports = ports::tests::usual(51820);
-    let told = |ours, other: Option<(&str, u16)>| Told {
+    let told = |ours, other: Option<(&str, u16)>| ReportedSocket {
         ours,
         other: other.map(|(address, port)| (address.parse().unwrap(), port)),
-        opened: Opened::Untold,
+        opened: OpenedBy::Untold,
     };
     let told = [
         told(50_022, None),
@@ -96,9 +96,9 @@ fn where_the_kernel_does_not_tell_rather_an_own_one_is_taken_for_anothers() {
 
 /// A kernel without the module answered only "no such file or directory".
 #[test]
-fn a_kernel_that_cannot_tell_of_sockets_is_told_with_the_module_that_it_lacks() {
+fn missing_socket_diagnostics_names_the_module() {
     const PROTOCOL: usize = 17;
-    let asked = Asked { protocol: Protocol::Udp, states: StateFlags::all(), filter: &[] };
+    let asked = SocketQuery { protocol: Protocol::Udp, states: StateFlags::all(), filter: &[] };
     let mut request = asked.request(AF_INET);
     assert_eq!(request[PROTOCOL], IPPROTO_UDP as u8);
     // No kernel reports sockets of a protocol that does not exist.

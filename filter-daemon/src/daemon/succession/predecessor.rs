@@ -37,7 +37,7 @@ pub struct Predecessor {
 }
 
 /// An old filterd that has made way and waits.
-pub struct Made {
+pub struct Takeover {
     stream: UnixStream,
     /// Its socket, now of this process.
     pub server: Server,
@@ -97,7 +97,7 @@ impl Predecessor {
     }
 
     /// Asks it to make way. From then on, all its clients wait for this process.
-    pub fn make_way(mut self, run: &Run) -> Result<Made, SuccessionError> {
+    pub fn make_way(mut self, run: &Run) -> Result<Takeover, SuccessionError> {
         let interfaces = self.interfaces()?;
         self.client.send(&GiveWay {}).map_err(SuccessionError::NotAsked)?;
         let stream = self.client.into_stream();
@@ -113,11 +113,11 @@ impl Predecessor {
             Ok((server, handed.next().map(Lock::handed_over)))
         };
         let (server, state) = take().map_err(SuccessionError::Broken)?;
-        Ok(Made { stream, server, state, interfaces, too_late })
+        Ok(Takeover { stream, server, state, interfaces, too_late })
     }
 }
 
-impl Made {
+impl Takeover {
     /// Reports that this filterd works. The old one ends when it has read that. If it does not confirm, it
     /// continues, and this one must not.
     pub fn done(mut self) -> Result<(Server, Option<Lock>), SuccessionError> {
@@ -183,7 +183,7 @@ mod tests {
     use crate::text::Explain;
 
     #[test]
-    fn one_that_finds_out_late_that_something_would_be_lost_says_so_over_the_line() {
+    fn late_loss_is_reported_to_the_newcomer() {
         let (old, new) = UnixStream::pair().unwrap();
         let why = Explanation::new("its live entries are not all on disk", "make room");
         refuse(old, &why).unwrap();
@@ -194,13 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn one_that_makes_way_is_not_mistaken_for_one_that_does_not() {
+    fn handover_and_refusal_are_distinguished() {
         let (_old, new) = UnixStream::pair().unwrap();
         assert_eq!(must_not_be_refused((7, Vec::new()), &new).unwrap().0, 7);
     }
 
     #[test]
-    fn where_there_is_no_memory_for_two_the_old_one_goes_on() {
+    fn old_daemon_stays_without_memory_for_two() {
         must_have_memory(1 << 30, Some(1 << 30)).unwrap();
         must_have_memory(1 << 30, None).unwrap();
         let refused = must_have_memory(3 << 30, Some(1 << 30)).unwrap_err();

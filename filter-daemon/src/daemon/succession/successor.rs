@@ -9,7 +9,7 @@ use tracing::{info, warn};
 use super::super::owner::Owner;
 use super::{BYE, DONE, MARGIN, PATIENCE, REFUSED};
 use crate::clock;
-use crate::control::{Handle, descriptors};
+use crate::control::{ServerHandle, descriptors};
 use crate::lock::Lock;
 use crate::text::{Explain, Explanation};
 
@@ -18,7 +18,7 @@ use crate::text::{Explain, Explanation};
 ///
 /// No request is served meanwhile; clients that connect wait for the next holder of the socket. If entries
 /// would be lost, the other filterd is refused instead.
-pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> bool {
+pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &ServerHandle, state: Option<&Lock>) -> bool {
     owner.settle();
     if let Some(why) = owner.would_lose() {
         warn!("another filterd may not take over: {why}");
@@ -55,7 +55,7 @@ pub(super) fn refuse(mut stream: UnixStream, why: &Explanation) -> io::Result<()
     Ok(serde_json::to_writer(stream, why)?)
 }
 
-fn talk(mut stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> io::Result<()> {
+fn talk(mut stream: UnixStream, socket: &ServerHandle, state: Option<&Lock>) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

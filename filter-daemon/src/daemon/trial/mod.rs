@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 use tracing::warn;
 
-use super::lists::ToKeep;
-use super::reload::{Ends, Loaded, Parted};
+use super::lists::ListToKeep;
+use super::reload::{Expiries, Loaded, PartedLists};
 use crate::blocklist::Timestamp;
 use crate::clock;
-use crate::control::Handle;
+use crate::control::ServerHandle;
 use crate::text::Explanation;
-use note::{Note, Place, Stage};
-use owed::Owed;
+use note::{NotePath, TrialNote, TrialStage};
+use owed::UnwrittenNote;
 pub use start::AtStart;
 
 /// How long until what could not be put back is tried again.
@@ -29,43 +29,43 @@ const RETRY: Duration = Duration::from_secs(5);
 
 /// Whether a configuration is on trial.
 pub struct Trial {
-    place: Place,
-    state: State,
+    place: NotePath,
+    state: TrialState,
     /// What could not be noted of it.
-    owed: Option<Owed>,
+    owed: Option<UnwrittenNote>,
     /// Lists of before, whose names nobody else may have meanwhile.
     names: Vec<Arc<str>>,
     /// The copies that there should be of its lists, once it is confirmed.
-    held: Vec<ToKeep>,
+    held: Vec<ListToKeep>,
     /// When what it has let go was to end. A filterd that goes on with it does not know.
-    ends: Option<Arc<Ends>>,
+    ends: Option<Arc<Expiries>>,
     /// Lists of before that could not be put back.
     lost: Vec<Arc<str>>,
     /// What was found of the files when it was rolled back.
-    found: Files,
+    found: MatchingFiles,
     /// The filterd before has left a record of one.
     is_known: bool,
     /// Where else it is noted, for a start that does not find the record of it.
-    beside: Option<Handle>,
+    beside: Option<ServerHandle>,
 }
 
 /// What has become of it.
-enum State {
+enum TrialState {
     /// There is none.
     None,
     /// It is being made true, or is.
     On {
-        note: Note,
+        note: TrialNote,
         since: Timestamp,
         until: Timestamp,
         is_in_force: bool,
         was_rolled_back: bool,
-        anew: Option<Anew>,
+        anew: Option<TrialRestart>,
     },
     /// It was confirmed, and its copies are being written.
     Confirmed,
     /// Its time is over, and what was before is being put back; when that is to be tried again, and why.
-    Over { note: Note, since: Timestamp, refused: Option<(Instant, Explanation)> },
+    Over { note: TrialNote, since: Timestamp, refused: Option<(Instant, Explanation)> },
     /// What was before is in force again; by whom the reload was. Where all files say the same, a start need know nothing of it.
     RolledBack { since: Timestamp, by: String, is_settled: bool },
     /// This start should have gone on with it, or kept what was before, and could not.
@@ -74,7 +74,7 @@ enum State {
 
 /// Whether files say what is put back.
 #[derive(Clone, Copy, Debug, Default)]
-struct Files {
+struct MatchingFiles {
     /// The configuration's.
     config: bool,
     /// All of them.
@@ -83,7 +83,7 @@ struct Files {
 
 /// What a start within a trial has brought: it reads configuration and lists anew, whatever was on trial before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Anew {
+enum TrialRestart {
     /// What they said then.
     AsRead,
     /// The lists as they were then; the configuration is that of before, since the file was not valid.
@@ -94,14 +94,14 @@ impl Trial {
     /// None, for a filterd with this state directory.
     pub fn none(state: &Path) -> Self {
         Self {
-            place: Place::in_directory(state),
-            state: State::None,
+            place: NotePath::in_directory(state),
+            state: TrialState::None,
             owed: None,
             names: Vec::new(),
             held: Vec::new(),
             ends: None,
             lost: Vec::new(),
-            found: Files::default(),
+            found: MatchingFiles::default(),
             is_known: false,
             beside: None,
         }
@@ -114,38 +114,38 @@ impl Trial {
         by: &str,
         checksum: u32,
         names: Vec<Arc<str>>,
-        parted: Parted,
+        parted: PartedLists,
     ) -> Result<(), String> {
-        let note = Note::ending(length, checksum, by, parted);
+        let note = TrialNote::ending(length, checksum, by, parted);
         self.place.write(&note)?;
         self.owed = None;
         let (since, until) = (clock::now(), clock::after(length));
-        let was_rolled_back = matches!(self.state, State::RolledBack { is_settled: false, .. });
+        let was_rolled_back = matches!(self.state, TrialState::RolledBack { is_settled: false, .. });
         self.names = names;
-        self.state = State::On { note, since, until, is_in_force: false, was_rolled_back, anew: None };
+        self.state = TrialState::On { note, since, until, is_in_force: false, was_rolled_back, anew: None };
         self.note_beside();
         Ok(())
     }
 
     /// What was to be on trial has not come into force.
-    pub fn has_come_to_nothing(&mut self) {
-        match std::mem::replace(&mut self.state, State::None) {
-            State::On { note, was_rolled_back: true, .. } => self.is_rolled_back(&note, false),
-            State::On { .. } => self.forget(),
-            other @ (State::None
-            | State::Confirmed
-            | State::Over { .. }
-            | State::RolledBack { .. }
-            | State::Lost { .. }) => self.state = other,
+    pub fn abandon(&mut self) {
+        match std::mem::replace(&mut self.state, TrialState::None) {
+            TrialState::On { note, was_rolled_back: true, .. } => self.note_rollback(&note, false),
+            TrialState::On { .. } => self.forget(),
+            other @ (TrialState::None
+            | TrialState::Confirmed
+            | TrialState::Over { .. }
+            | TrialState::RolledBack { .. }
+            | TrialState::Lost { .. }) => self.state = other,
         }
     }
 
     /// It is in force: its time begins. Tells until when.
-    pub fn is_in_force(&mut self, length: Duration, to_keep: Vec<ToKeep>) -> Option<Timestamp> {
+    pub fn begin_countdown(&mut self, length: Duration, to_keep: Vec<ListToKeep>) -> Option<Timestamp> {
         self.held = to_keep;
-        let State::On { note, until, is_in_force, .. } = &mut self.state else { return None };
+        let TrialState::On { note, until, is_in_force, .. } = &mut self.state else { return None };
         (*until, *is_in_force) = (clock::after(length), true);
-        *note = Note::ending(length, note.checksum, &note.by, note.parted.clone());
+        *note = TrialNote::ending(length, note.checksum, &note.by, note.parted.clone());
         if let Err(error) = self.place.write(note) {
             // The one that was written before holds, and is over a little earlier.
             warn!("{error}");
@@ -154,23 +154,23 @@ impl Trial {
     }
 
     /// What it has let go was to end so.
-    pub fn knows(&mut self, ends: Option<Ends>) {
+    pub fn set_expiries(&mut self, ends: Option<Expiries>) {
         self.ends = ends.map(Arc::new);
     }
 
     /// When what is put back ends, as far as that is known.
-    pub fn ends(&self) -> Option<Arc<Ends>> {
+    pub fn ends(&self) -> Option<Arc<Expiries>> {
         self.ends.clone()
     }
 
     /// The same of one that a start goes on with.
-    pub fn hold(&mut self, to_keep: Vec<ToKeep>) {
+    pub fn hold(&mut self, to_keep: Vec<ListToKeep>) {
         self.held = to_keep;
     }
 
     /// Is the configuration in force, or coming into force, one on trial, or being taken back?
     pub fn is_on(&self) -> bool {
-        matches!(self.state, State::On { .. } | State::Over { .. })
+        matches!(self.state, TrialState::On { .. } | TrialState::Over { .. })
     }
 
     /// Does this name belong to a list of before?
@@ -192,28 +192,31 @@ impl Trial {
     /// How long until it is to end.
     fn until_end(&self) -> Option<Duration> {
         match &self.state {
-            State::On { until, is_in_force: true, .. } => Some(clock::until(*until)),
-            State::Over { refused: Some((retry, _)), .. } => {
+            TrialState::On { until, is_in_force: true, .. } => Some(clock::until(*until)),
+            TrialState::Over { refused: Some((retry, _)), .. } => {
                 Some(retry.saturating_duration_since(clock::instant()))
             }
-            State::On { .. }
-            | State::Over { refused: None, .. }
-            | State::None
-            | State::Confirmed
-            | State::RolledBack { .. }
-            | State::Lost { .. } => None,
+            TrialState::On { .. }
+            | TrialState::Over { refused: None, .. }
+            | TrialState::None
+            | TrialState::Confirmed
+            | TrialState::RolledBack { .. }
+            | TrialState::Lost { .. } => None,
         }
     }
 
     /// Could it end at this moment?
     pub fn may_end(&self) -> bool {
-        matches!(self.state, State::On { is_in_force: true, .. } | State::Over { refused: Some(_), .. })
+        matches!(
+            self.state,
+            TrialState::On { is_in_force: true, .. } | TrialState::Over { refused: Some(_), .. }
+        )
     }
 
     /// Its time is over, or somebody does not want it.
-    pub fn is_over(&mut self, is_unwanted: bool) {
-        self.state = match std::mem::replace(&mut self.state, State::None) {
-            State::On { note, .. } => {
+    pub fn begin_rollback(&mut self, is_unwanted: bool) {
+        self.state = match std::mem::replace(&mut self.state, TrialState::None) {
+            TrialState::On { note, .. } => {
                 let why = if is_unwanted { "was rolled back by a user" } else { "was not confirmed in time" };
                 warn!("the configuration of {} {why}; rolling back", note.by);
                 // Whoever starts next is to know it, too, if this one does not come to its end.
@@ -221,24 +224,27 @@ impl Trial {
                 if is_unwanted && let Err(error) = self.place.write(&note) {
                     warn!("{error}");
                 }
-                State::Over { note, since: clock::now(), refused: None }
+                TrialState::Over { note, since: clock::now(), refused: None }
             }
-            State::Over { note, since, .. } => State::Over { note, since, refused: None },
-            other @ (State::None | State::Confirmed | State::RolledBack { .. } | State::Lost { .. }) => other,
+            TrialState::Over { note, since, .. } => TrialState::Over { note, since, refused: None },
+            other @ (TrialState::None
+            | TrialState::Confirmed
+            | TrialState::RolledBack { .. }
+            | TrialState::Lost { .. }) => other,
         };
         self.held.clear();
     }
 
     /// What was before could not be put back.
-    pub fn was_not_rolled_back(&mut self, why: Explanation) {
+    pub fn note_failed_rollback(&mut self, why: Explanation) {
         tracing::error!("the rollback failed, retrying: {why}");
-        if let State::Over { refused, .. } = &mut self.state {
+        if let TrialState::Over { refused, .. } = &mut self.state {
             *refused = Some((clock::instant() + RETRY, why));
         }
     }
 
     /// These lists of before cannot be put back.
-    pub fn loses(&mut self, lists: Vec<Arc<str>>) {
+    pub fn set_lost(&mut self, lists: Vec<Arc<str>>) {
         self.lost = lists;
     }
 
@@ -249,10 +255,10 @@ impl Trial {
 
     /// This is put back, and found beside the files as they are then: as long as the configuration's has this checksum, a start
     /// does not take it.
-    pub fn finds(&mut self, loaded: &Loaded) {
+    pub fn set_found(&mut self, loaded: &Loaded) {
         let config = loaded.says_its_file;
-        self.found = Files { config, all: config && loaded.say_their_files() };
-        if let State::Over { note, .. } = &mut self.state {
+        self.found = MatchingFiles { config, all: config && loaded.say_their_files() };
+        if let TrialState::Over { note, .. } = &mut self.state {
             note.checksum = loaded.checksum;
         }
     }
@@ -263,49 +269,49 @@ impl Trial {
     }
 
     /// What was before is in force again.
-    pub fn has_rolled_back(&mut self) {
-        if let State::Over { note, .. } = &self.state {
+    pub fn end_rollback(&mut self) {
+        if let TrialState::Over { note, .. } = &self.state {
             let note = note.clone();
-            self.is_rolled_back(&note, self.found.all);
+            self.note_rollback(&note, self.found.all);
         }
     }
 
-    fn is_rolled_back(&mut self, note: &Note, is_settled: bool) {
-        self.state = State::RolledBack { since: clock::now(), by: note.by.clone(), is_settled };
+    fn note_rollback(&mut self, note: &TrialNote, is_settled: bool) {
+        self.state = TrialState::RolledBack { since: clock::now(), by: note.by.clone(), is_settled };
         self.ends = None;
-        let note = Note { stage: Stage::RolledBack, ..note.clone() };
+        let note = TrialNote { stage: TrialStage::RolledBack, ..note.clone() };
         self.note(Some(note).filter(|_| !is_settled));
         self.note_beside();
     }
 
     /// It is not on trial any more: the copies that there should be of it.
-    pub fn confirm(&mut self) -> Option<Vec<ToKeep>> {
-        let State::On { note, is_in_force: true, .. } = &self.state else { return None };
+    pub fn confirm(&mut self) -> Option<Vec<ListToKeep>> {
+        let TrialState::On { note, is_in_force: true, .. } = &self.state else { return None };
         // Until its copies have their places, a start takes them for what was confirmed.
-        let note = Note { stage: Stage::Confirmed, ..note.clone() };
-        (self.state, self.ends) = (State::Confirmed, None);
+        let note = TrialNote { stage: TrialStage::Confirmed, ..note.clone() };
+        (self.state, self.ends) = (TrialState::Confirmed, None);
         self.note(Some(note));
         Some(std::mem::take(&mut self.held))
     }
 
     /// Was it confirmed, and are its copies still being written?
     pub fn is_confirmed(&self) -> bool {
-        matches!(self.state, State::Confirmed)
+        matches!(self.state, TrialState::Confirmed)
     }
 
     /// Is what was before it being put back?
     pub fn is_being_rolled_back(&self) -> bool {
-        matches!(self.state, State::Over { .. })
+        matches!(self.state, TrialState::Over { .. })
     }
 
     /// Since when what was before one that nobody confirmed is in force again.
     pub fn rolled_back(&self) -> Option<Timestamp> {
-        if let State::RolledBack { since, .. } = self.state { Some(since) } else { None }
+        if let TrialState::RolledBack { since, .. } = self.state { Some(since) } else { None }
     }
 
     /// There is none from now on, nor was there one.
     pub fn forget(&mut self) {
-        (self.state, self.names) = (State::None, Vec::new());
+        (self.state, self.names) = (TrialState::None, Vec::new());
         (self.held, self.ends) = (Vec::new(), None);
         self.note(None);
         self.note_beside();

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::super::reload::Parted;
+use super::super::reload::PartedLists;
 use crate::clock;
 use crate::text::printable;
 
@@ -22,28 +22,28 @@ const LONGEST: u64 = 128 << 10;
 
 /// Where the note lies.
 #[derive(Clone, Debug)]
-pub struct Place(PathBuf);
+pub struct NotePath(PathBuf);
 
 /// What stands in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct TrialNote {
     /// The boot in whose time the end is.
     pub boot: String,
     /// Milliseconds of that boot.
     pub end: i64,
     /// What has become of it.
-    pub stage: Stage,
+    pub stage: TrialStage,
     /// The checksum of the configuration on trial, and then of its file as it was when that was rolled back.
     pub checksum: u32,
     /// Who asked for it.
     pub by: String,
     /// What the lists of before are on trial. An older filterd takes these lines for a part of who asked.
-    pub parted: Parted,
+    pub parted: PartedLists,
 }
 
 /// What has become of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum TrialStage {
     /// It is on, as long as its time is not over.
     On,
     /// What was before is in force again.
@@ -52,7 +52,7 @@ pub enum Stage {
     Confirmed,
 }
 
-impl Stage {
+impl TrialStage {
     /// The word for it; an older filterd knows the first two.
     const fn word(self) -> &'static str {
         match self {
@@ -67,13 +67,13 @@ impl Stage {
     }
 }
 
-impl Note {
+impl TrialNote {
     /// Of a trial that ends so long from now.
-    pub fn ending(left: Duration, checksum: u32, by: &str, parted: Parted) -> Self {
+    pub fn ending(left: Duration, checksum: u32, by: &str, parted: PartedLists) -> Self {
         let left = i64::try_from(left.as_millis()).unwrap_or(i64::MAX);
         let end = since_boot().saturating_add(left);
         let by = printable::on_one_line(by).to_string();
-        Self { boot: boot(), end, stage: Stage::On, checksum, by, parted }
+        Self { boot: boot(), end, stage: TrialStage::On, checksum, by, parted }
     }
 
     /// The same of one that is over.
@@ -85,7 +85,7 @@ impl Note {
     pub fn left(&self) -> Option<Duration> {
         let left = u64::try_from(self.end.saturating_sub(since_boot())).ok().filter(|left| *left > 0)?;
         let is_this_boot = !self.boot.is_empty() && self.boot == boot();
-        (is_this_boot && self.stage == Stage::On).then(|| Duration::from_millis(left))
+        (is_this_boot && self.stage == TrialStage::On).then(|| Duration::from_millis(left))
     }
 
     fn text(&self) -> String {
@@ -100,15 +100,15 @@ impl Note {
         Some(Self {
             boot: words.next()?.to_owned(),
             end: words.next()?.parse().ok()?,
-            stage: Stage::of(words.next()?)?,
+            stage: TrialStage::of(words.next()?)?,
             checksum: u32::from_str_radix(words.next()?, 16).ok()?,
             by: words.next()?.to_owned(),
-            parted: Parted::read(lists),
+            parted: PartedLists::read(lists),
         })
     }
 }
 
-impl Place {
+impl NotePath {
     pub fn in_directory(state: &Path) -> Self {
         Self(state.join(FILE))
     }
@@ -119,33 +119,35 @@ impl Place {
     }
 
     /// What stands there, if there is a note. One that says nothing is of a trial whose end is not known, and so is over.
-    pub fn read(&self) -> Option<Note> {
+    pub fn read(&self) -> Option<TrialNote> {
         use std::io::Read;
-        let nothing = |by: &str| Note {
+        let nothing = |by: &str| TrialNote {
             boot: String::new(),
             end: 0,
-            stage: Stage::On,
+            stage: TrialStage::On,
             checksum: 0,
             by: by.to_owned(),
-            parted: Parted::default(),
+            parted: PartedLists::default(),
         };
         let mut text = String::new();
         match File::open(&self.0).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {
-            Ok(_) => Some(Note::read(&text).unwrap_or_else(|| nothing("somebody (the note is damaged)"))),
+            Ok(_) => {
+                Some(TrialNote::read(&text).unwrap_or_else(|| nothing("somebody (the note is damaged)")))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => Some(nothing(&format!("somebody (the note cannot be read: {error})"))),
         }
     }
 
     /// It stands there, and is on disk, when this returns.
-    pub fn write(&self, note: &Note) -> Result<(), String> {
+    pub fn write(&self, note: &TrialNote) -> Result<(), String> {
         let written = self.replace(note).or_else(|error| self.overwrite(note).map_err(|_| error));
         written.map_err(|error| self.refused(&error))
     }
 
     /// Over the one that stands there, where there is no room for another: it takes none. What is half written says nothing,
     /// and so is of a trial that is over.
-    fn overwrite(&self, note: &Note) -> io::Result<()> {
+    fn overwrite(&self, note: &TrialNote) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).open(&self.0)?;
         let (text, room) = (note.text(), file.metadata()?.len());
         if text.len() as u64 > room {
@@ -156,7 +158,7 @@ impl Place {
         file.sync_all()
     }
 
-    fn replace(&self, note: &Note) -> io::Result<()> {
+    fn replace(&self, note: &TrialNote) -> io::Result<()> {
         let new = self.0.with_extension("new");
         _ = fs::remove_file(&new);
         let replaced = write_aside(&new, note).and_then(|()| fs::rename(&new, &self.0));
@@ -174,7 +176,7 @@ impl Place {
             return Ok(());
         }
         let removed = fs::remove_file(&self.0).and_then(|()| self.sync());
-        let is_harmless = || self.read().is_none_or(|note| note.stage == Stage::Confirmed);
+        let is_harmless = || self.read().is_none_or(|note| note.stage == TrialStage::Confirmed);
         removed.or_else(|error| if is_harmless() { Ok(()) } else { Err(self.refused(&error)) })
     }
 
@@ -197,7 +199,7 @@ fn boot() -> String {
     fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
 }
 
-fn write_aside(new: &Path, note: &Note) -> io::Result<()> {
+fn write_aside(new: &Path, note: &TrialNote) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(new)?;
     file.write_all(note.text().as_bytes())?;
     file.sync_all()
@@ -207,27 +209,27 @@ fn write_aside(new: &Path, note: &Note) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn place() -> (tempfile::TempDir, Place) {
+    fn place() -> (tempfile::TempDir, NotePath) {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::in_directory(directory.path());
+        let place = NotePath::in_directory(directory.path());
         (directory, place)
     }
 
     #[test]
-    fn what_was_noted_is_read_again_and_gone_when_it_is_removed() {
+    fn note_is_read_back_until_removed() {
         let (_directory, place) = place();
         assert_eq!(place.read(), None);
-        let note = Note::ending(
+        let note = TrialNote::ending(
             Duration::from_secs(60),
             7,
             "alice as root (filterd reload)",
-            Parted::read("gone drop"),
+            PartedLists::read("gone drop"),
         );
         place.write(&note).unwrap();
         assert_eq!(place.read(), Some(note.clone()));
         assert!(note.left().is_some_and(|left| left > Duration::from_secs(50)));
-        for stage in [Stage::RolledBack, Stage::Confirmed] {
-            let other = Note { stage, ..note.clone() };
+        for stage in [TrialStage::RolledBack, TrialStage::Confirmed] {
+            let other = TrialNote { stage, ..note.clone() };
             place.write(&other).unwrap();
             assert_eq!((other.left(), place.read()), (None, Some(other)));
         }
@@ -237,39 +239,41 @@ mod tests {
 
     /// As on a full disk, where one may still be written over.
     #[test]
-    fn where_there_is_no_room_for_another_note_the_one_that_stands_there_is_written_over() {
+    fn note_is_overwritten_when_disk_is_full() {
         let (directory, place) = place();
-        let note = Note::ending(Duration::from_secs(60), 7, "alice", Parted::default());
+        let note = TrialNote::ending(Duration::from_secs(60), 7, "alice", PartedLists::default());
         place.write(&note).unwrap();
         fs::create_dir_all(directory.path().join(FILE).with_extension("new").join("in the way")).unwrap();
-        for other in [note.over(), Note { stage: Stage::RolledBack, ..note.over() }] {
+        for other in [note.over(), TrialNote { stage: TrialStage::RolledBack, ..note.over() }] {
             place.write(&other).unwrap();
             assert_eq!(place.read(), Some(other));
         }
-        place.write(&Note { by: "somebody with a longer name".into(), ..note }).unwrap_err();
-        assert!(place.read().is_some_and(|note| note.stage == Stage::RolledBack), "it would take room");
+        place.write(&TrialNote { by: "somebody with a longer name".into(), ..note }).unwrap_err();
+        assert!(place.read().is_some_and(|note| note.stage == TrialStage::RolledBack), "it would take room");
     }
 
     #[test]
-    fn what_cannot_be_noted_leaves_nothing_behind() {
+    fn failed_note_leaves_no_file() {
         let (directory, place) = place();
         // Nothing takes the place of a directory with something in it.
         fs::create_dir_all(directory.path().join(FILE).join("full")).unwrap();
-        place.write(&Note::ending(Duration::from_secs(60), 7, "alice", Parted::default())).unwrap_err();
+        place
+            .write(&TrialNote::ending(Duration::from_secs(60), 7, "alice", PartedLists::default()))
+            .unwrap_err();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]
-    fn a_trial_is_over_at_its_end_and_in_every_other_boot() {
-        let note = Note::ending(Duration::from_secs(60), 7, "alice", Parted::default());
-        assert_eq!(Note { end: note.end - 60_000, ..note.clone() }.left(), None);
-        assert_eq!(Note { boot: "another".into(), ..note.clone() }.left(), None);
-        assert_eq!(Note { boot: String::new(), ..note.clone() }.left(), None);
-        assert_eq!(Note { stage: Stage::RolledBack, ..note }.left(), None);
+    fn trial_ends_in_time_and_with_its_boot() {
+        let note = TrialNote::ending(Duration::from_secs(60), 7, "alice", PartedLists::default());
+        assert_eq!(TrialNote { end: note.end - 60_000, ..note.clone() }.left(), None);
+        assert_eq!(TrialNote { boot: "another".into(), ..note.clone() }.left(), None);
+        assert_eq!(TrialNote { boot: String::new(), ..note.clone() }.left(), None);
+        assert_eq!(TrialNote { stage: TrialStage::RolledBack, ..note }.left(), None);
     }
 
     #[test]
-    fn a_note_that_says_nothing_is_of_a_trial_that_is_over() {
+    fn damaged_note_means_an_ended_trial() {
         let (_directory, place) = place();
         for damaged in ["", "\n", "boot 7 false 00000007 by", "boot seven false 00000007 by\n", "\u{ff}"] {
             fs::write(&place.0, damaged).unwrap();

@@ -5,16 +5,16 @@ use std::time::Instant;
 
 use tracing::{info, warn};
 
-use super::note::Note;
-use super::{RETRY, State, Trial};
+use super::note::TrialNote;
+use super::{RETRY, Trial, TrialState};
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::text::Explanation;
 
 /// What stands there is not what is so.
-pub struct Owed {
+pub struct UnwrittenNote {
     /// What is to stand there; nothing, where no trial is to be known any more.
-    note: Option<Note>,
+    note: Option<TrialNote>,
     pub(super) since: Timestamp,
     pub(super) retry: Instant,
     why: String,
@@ -22,7 +22,7 @@ pub struct Owed {
 
 impl Trial {
     /// This is what the next start is to find.
-    pub(super) fn note(&mut self, note: Option<Note>) {
+    pub(super) fn note(&mut self, note: Option<TrialNote>) {
         let noted = match &note {
             Some(note) => self.place.write(note),
             None => self.place.remove(),
@@ -38,7 +38,7 @@ impl Trial {
                     warn!("cannot store the result of the reload on trial, retrying: {why}");
                 }
                 let since = owed.map_or_else(clock::now, |owed| owed.since);
-                Some(Owed { note, since, retry: clock::instant() + RETRY, why })
+                Some(UnwrittenNote { note, since, retry: clock::instant() + RETRY, why })
             }
         };
     }
@@ -52,11 +52,13 @@ impl Trial {
 
     /// What the next start does not know, and so would do.
     pub fn unnoted(&self) -> Option<Explanation> {
-        let Owed { why, .. } = self.owed.as_ref()?;
+        let UnwrittenNote { why, .. } = self.owed.as_ref()?;
         let what = match self.state {
-            State::RolledBack { .. } => "a reload was rolled back",
-            State::None | State::Confirmed | State::Lost { .. } => "nothing is on trial any more",
-            State::On { .. } | State::Over { .. } => return None,
+            TrialState::RolledBack { .. } => "a reload was rolled back",
+            TrialState::None | TrialState::Confirmed | TrialState::Lost { .. } => {
+                "nothing is on trial any more"
+            }
+            TrialState::On { .. } | TrialState::Over { .. } => return None,
         };
         let then = match self.place.is_there() {
             true => "would see a trial, or one that was rolled back, and might restore something else",

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tracing::{info, warn};
 
-use super::super::reload::Parted;
-use super::note::{Note, Place, Stage};
-use super::{Anew, State, Trial, told};
+use super::super::reload::PartedLists;
+use super::note::{NotePath, TrialNote, TrialStage};
+use super::{Trial, TrialRestart, TrialState, told};
 use crate::clock;
 use crate::text::Explanation;
 
@@ -30,7 +30,7 @@ pub enum AtStart {
 impl Trial {
     /// Was one confirmed by a filterd that died before all of it had its place?
     pub fn was_confirmed(state: &Path) -> bool {
-        Place::in_directory(state).read().is_some_and(|note| note.stage == Stage::Confirmed)
+        NotePath::in_directory(state).read().is_some_and(|note| note.stage == TrialStage::Confirmed)
     }
 
     /// The one that the filterd before has left. `names` are those of the lists of before.
@@ -39,76 +39,80 @@ impl Trial {
         let Some(note) = this.place.read() else { return (this, AtStart::Nothing) };
         this.is_known = true;
         match note.stage {
-            Stage::Confirmed => return (this, AtStart::Nothing),
-            Stage::RolledBack => {
-                let Note { checksum, by, .. } = note;
-                this.state = State::RolledBack { since: clock::now(), by, is_settled: false };
+            TrialStage::Confirmed => return (this, AtStart::Nothing),
+            TrialStage::RolledBack => {
+                let TrialNote { checksum, by, .. } = note;
+                this.state = TrialState::RolledBack { since: clock::now(), by, is_settled: false };
                 return (this, AtStart::StayRolledBack { checksum });
             }
-            Stage::On => {}
+            TrialStage::On => {}
         }
         let Some(left) = note.left() else {
             warn!(
                 "the reload of {} was not confirmed in time: the earlier configuration is in force",
                 note.by
             );
-            this.state = State::Over { note, since: clock::now(), refused: None };
+            this.state = TrialState::Over { note, since: clock::now(), refused: None };
             return (this, AtStart::RollBack);
         };
         info!("the configuration of {} is on trial for another {} s", note.by, left.as_secs());
         let (since, until) = (clock::now(), clock::after(left));
         this.names = names.collect();
-        let anew = Some(Anew::AsRead);
-        this.state = State::On { note, since, until, is_in_force: true, was_rolled_back: false, anew };
+        let anew = Some(TrialRestart::AsRead);
+        this.state = TrialState::On { note, since, until, is_in_force: true, was_rolled_back: false, anew };
         (this, AtStart::GoesOn)
     }
 
     /// What the lists of before are on it.
-    pub fn parted(&self) -> Parted {
-        if let State::On { note, .. } = &self.state { note.parted.clone() } else { Parted::default() }
+    pub fn parted(&self) -> PartedLists {
+        if let TrialState::On { note, .. } = &self.state {
+            note.parted.clone()
+        } else {
+            PartedLists::default()
+        }
     }
 
     /// The start that goes on with it has read this of them.
-    pub fn parts(&mut self, parted: Parted) {
-        if let State::On { note, .. } = &mut self.state {
+    pub fn parts(&mut self, parted: PartedLists) {
+        if let TrialState::On { note, .. } = &mut self.state {
             note.parted = parted;
         }
     }
 
     /// The start that goes on with it has found a configuration that is not valid: that of before is in force.
-    pub fn has_an_invalid_file(&mut self) {
-        if let State::On { anew, .. } = &mut self.state {
-            *anew = Some(Anew::ListsOnly);
+    pub fn take_lists_only(&mut self) {
+        if let TrialState::On { anew, .. } = &mut self.state {
+            *anew = Some(TrialRestart::ListsOnly);
         }
     }
 
     /// What was before should have been in force again from this start on, and cannot be.
     pub fn cannot_be_put_back(&mut self, why: &Explanation) {
         let told = told::cannot_be_put_back(self.by(), why);
-        self.state = State::Lost { since: clock::now(), told };
+        self.state = TrialState::Lost { since: clock::now(), told };
     }
 
     /// Somebody has changed the configuration's file since it was rolled back, or wants none: this start takes that, once it
     /// has its place.
-    pub fn is_decided(&mut self) {
-        (self.state, self.is_known) = (State::None, true);
+    pub fn discard(&mut self) {
+        (self.state, self.is_known) = (TrialState::None, true);
     }
 
     /// The filterd with this start's configuration is at work.
-    pub fn has_begun(&mut self) {
+    pub fn note_start(&mut self) {
         match &self.state {
-            State::None => self.forget(),
-            State::On { note, .. } if self.place.read().as_ref() != Some(note) => {
+            TrialState::None => self.forget(),
+            TrialState::On { note, .. } if self.place.read().as_ref() != Some(note) => {
                 if let Err(error) = self.place.write(note) {
                     // What was written before holds.
                     warn!("{error}");
                 }
             }
-            State::On { .. }
-            | State::Confirmed
-            | State::Over { .. }
-            | State::RolledBack { .. }
-            | State::Lost { .. } => {}
+            TrialState::On { .. }
+            | TrialState::Confirmed
+            | TrialState::Over { .. }
+            | TrialState::RolledBack { .. }
+            | TrialState::Lost { .. } => {}
         }
     }
 }

@@ -6,14 +6,14 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 fn begun(state: &Path) -> Trial {
     let mut trial = Trial::none(state);
-    trial.begin(MINUTE, "alice (filterd reload)", 7, vec!["drop".into()], Parted::default()).unwrap();
+    trial.begin(MINUTE, "alice (filterd reload)", 7, vec!["drop".into()], PartedLists::default()).unwrap();
     trial
 }
 
 /// One that is on, and of which nothing can be noted any more: what is in the way is where its note was.
 fn unnoted(state: &Path) -> (Trial, PathBuf) {
     let mut trial = begun(state);
-    trial.is_in_force(MINUTE, Vec::new()).unwrap();
+    trial.begin_countdown(MINUTE, Vec::new()).unwrap();
     let note = state.join("trial");
     std::fs::remove_file(&note).unwrap();
     std::fs::create_dir_all(note.join("in the way")).unwrap();
@@ -25,14 +25,14 @@ fn next_start(state: &Path) -> AtStart {
 }
 
 #[test]
-fn a_trial_is_known_to_the_next_start_until_it_is_confirmed() {
+fn next_start_knows_trial_until_confirmed() {
     let place = tempfile::tempdir().unwrap();
     assert_eq!(next_start(place.path()), AtStart::Nothing);
     let mut trial = begun(place.path());
     assert!(trial.is_on() && trial.reserves("drop") && !trial.reserves("ssh"));
     assert_eq!((trial.until_due(), trial.confirm().is_some()), (None, false), "it is not in force yet");
     assert_eq!(next_start(place.path()), AtStart::GoesOn);
-    trial.is_in_force(MINUTE, Vec::new()).unwrap();
+    trial.begin_countdown(MINUTE, Vec::new()).unwrap();
     assert!(trial.until_due().is_some_and(|left| left > MINUTE / 2));
     assert!(trial.refusal().unwrap().message.starts_with("a reload of alice (filterd reload) is on trial"));
     assert!(trial.fault().unwrap().told.message.ends_with("UTC, then rolled back"));
@@ -45,7 +45,7 @@ fn a_trial_is_known_to_the_next_start_until_it_is_confirmed() {
 }
 
 #[test]
-fn a_start_within_it_says_what_is_on_trial_since() {
+fn start_within_trial_knows_its_beginning() {
     let place = tempfile::tempdir().unwrap();
     begun(place.path());
     let (mut trial, _) = Trial::at_start(place.path(), std::iter::empty());
@@ -56,47 +56,47 @@ fn a_start_within_it_says_what_is_on_trial_since() {
     assert!(told(&trial).0.ends_with("so the configuration and lists of that start are on trial"));
     let remedy = "to keep the configuration and lists of that start: filterd confirm\nto roll back now: filterd rollback\nuntil then other reloads are refused";
     assert_eq!(told(&trial).1, remedy);
-    trial.has_an_invalid_file();
+    trial.take_lists_only();
     assert!(told(&trial).0.contains("the one from before the trial is in force"));
     assert!(told(&trial).1.starts_with("to keep that and drop the trial: filterd confirm"));
 }
 
 #[test]
-fn one_that_has_come_to_nothing_leaves_what_was_there_before_it() {
+fn abandoned_trial_restores_earlier_state() {
     let place = tempfile::tempdir().unwrap();
     let mut trial = begun(place.path());
-    trial.has_come_to_nothing();
+    trial.abandon();
     assert_eq!((trial.is_on(), next_start(place.path())), (false, AtStart::Nothing));
     let mut trial = begun(place.path());
-    trial.is_over(false);
-    trial.has_rolled_back();
-    trial.begin(MINUTE, "bob", 9, Vec::new(), Parted::default()).unwrap();
-    trial.has_come_to_nothing();
+    trial.begin_rollback(false);
+    trial.end_rollback();
+    trial.begin(MINUTE, "bob", 9, Vec::new(), PartedLists::default()).unwrap();
+    trial.abandon();
     assert!(trial.rolled_back().is_some());
     assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 9 });
-    trial.has_come_to_nothing();
+    trial.abandon();
     assert!(trial.rolled_back().is_some(), "it had not begun");
 }
 
 /// Whoever has asked for it, and dies while it is done, has asked for it.
 #[test]
-fn one_that_nobody_wants_is_rolled_back_by_the_next_start_too() {
+fn unwanted_trial_is_rolled_back_by_next_start() {
     let place = tempfile::tempdir().unwrap();
     let mut trial = begun(place.path());
-    trial.is_in_force(MINUTE, Vec::new()).unwrap();
+    trial.begin_countdown(MINUTE, Vec::new()).unwrap();
     assert_eq!(next_start(place.path()), AtStart::GoesOn);
-    trial.is_over(true);
+    trial.begin_rollback(true);
     assert_eq!(next_start(place.path()), AtStart::RollBack);
 }
 
 /// There is no room for a note, nor can the one that is there be written over.
 #[test]
-fn that_one_was_rolled_back_and_nobody_will_know_is_told() {
+fn unrecorded_rollback_is_reported() {
     let place = tempfile::tempdir().unwrap();
     let (mut trial, note) = unnoted(place.path());
-    trial.is_over(true);
+    trial.begin_rollback(true);
     assert_eq!(trial.unnoted(), None, "it is not rolled back yet");
-    trial.has_rolled_back();
+    trial.end_rollback();
     let told = trial.unnoted().expect("it is told");
     assert!(told.message.starts_with("cannot store that a reload was rolled back: "), "{told}");
     assert!(
@@ -117,7 +117,7 @@ fn that_one_was_rolled_back_and_nobody_will_know_is_told() {
 
 /// What the note says still is that it is on trial, until it can be written again.
 #[test]
-fn that_one_was_confirmed_and_nobody_will_know_is_told_until_it_is_noted() {
+fn unrecorded_confirmation_is_reported_until_recorded() {
     let place = tempfile::tempdir().unwrap();
     let (mut trial, note) = unnoted(place.path());
     assert!(trial.confirm().is_some());
@@ -132,19 +132,19 @@ fn that_one_was_confirmed_and_nobody_will_know_is_told_until_it_is_noted() {
 }
 
 #[test]
-fn one_that_is_over_is_rolled_back_and_stays_so_over_a_start() {
+fn expired_trial_is_rolled_back_across_starts() {
     let place = tempfile::tempdir().unwrap();
     let mut trial = begun(place.path());
-    trial.is_in_force(Duration::ZERO, Vec::new()).unwrap();
+    trial.begin_countdown(Duration::ZERO, Vec::new()).unwrap();
     assert_eq!(next_start(place.path()), AtStart::RollBack);
     let mut trial = begun(place.path());
-    trial.is_in_force(MINUTE, Vec::new()).unwrap();
-    trial.is_over(false);
+    trial.begin_countdown(MINUTE, Vec::new()).unwrap();
+    trial.begin_rollback(false);
     assert!(trial.is_on() && trial.confirm().is_none() && trial.until_due().is_none());
-    trial.was_not_rolled_back("no memory".into());
+    trial.note_failed_rollback("no memory".into());
     assert!(trial.until_due().is_some_and(|left| left <= RETRY));
     assert!(trial.fault().unwrap().told.message.contains("the rollback failed: no memory"));
-    trial.has_rolled_back();
+    trial.end_rollback();
     assert!(trial.rolled_back().is_some() && !trial.is_on() && trial.refusal().is_none());
     assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 7 });
     trial.forget();

@@ -1,6 +1,6 @@
 //! A trial in words: as `status` tells it, what an operator must know of it, and what is said to who comes meanwhile.
 
-use super::{Anew, State, Trial};
+use super::{Trial, TrialRestart, TrialState};
 use crate::clock;
 use crate::control::wire::status::OnTrial;
 use crate::control::wire::{About, Fault};
@@ -42,7 +42,7 @@ pub fn cannot_be_put_back(by: &str, why: &Explanation) -> Explanation {
 impl Trial {
     /// As `status` tells it.
     pub fn status(&self) -> Option<OnTrial> {
-        let State::On { note, since, until, .. } = &self.state else { return None };
+        let TrialState::On { note, since, until, .. } = &self.state else { return None };
         Some(OnTrial {
             since: clock::on_the_wall(*since),
             until: clock::on_the_wall(*until),
@@ -58,15 +58,15 @@ impl Trial {
     /// What an operator must know of it. That something was rolled back is told of the configuration.
     pub fn fault(&self) -> Option<Fault> {
         let (since, message, remedy) = match &self.state {
-            State::On { note, since, until, anew, .. } => {
+            TrialState::On { note, since, until, anew, .. } => {
                 let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
                 let (now, remedy) = match anew {
                     None => ("", "to keep it: filterd confirm"),
-                    Some(Anew::AsRead) => (
+                    Some(TrialRestart::AsRead) => (
                         "; filterd has restarted since, so the configuration and lists of that start are on trial",
                         "to keep the configuration and lists of that start: filterd confirm",
                     ),
-                    Some(Anew::ListsOnly) => (
+                    Some(TrialRestart::ListsOnly) => (
                         "; filterd has restarted since with an invalid configuration: the one from before the trial is in force, with the lists of that start",
                         "to keep that and drop the trial: filterd confirm\nfix the file before you try it again",
                     ),
@@ -76,7 +76,7 @@ impl Trial {
                     format!("a reload of {by} is on trial until {until}, then rolled back{now}{unnoted}");
                 (since, message, format!("{remedy}\n{ENDS}"))
             }
-            State::Over { since, refused: None, .. } => {
+            TrialState::Over { since, refused: None, .. } => {
                 let message = "the configuration was not confirmed and is being rolled back";
                 (
                     since,
@@ -84,14 +84,14 @@ impl Trial {
                     "the earlier configuration will be in force in a moment".to_owned(),
                 )
             }
-            State::Over { since, refused: Some((_, why)), .. } => {
+            TrialState::Over { since, refused: Some((_, why)), .. } => {
                 let message =
                     format!("the configuration was not confirmed, but the rollback failed: {}", why.message);
                 let remedy =
                     "filterd retries every 5 s, and a restart rolls back too\nto retry now: filterd rollback";
                 (since, message, remedy.to_owned())
             }
-            State::Lost { since, told } => {
+            TrialState::Lost { since, told } => {
                 return Some(Fault {
                     about: About::Configuration,
                     since: clock::on_the_wall(*since),
@@ -99,7 +99,7 @@ impl Trial {
                     id: None,
                 });
             }
-            State::None | State::Confirmed | State::RolledBack { .. } => {
+            TrialState::None | TrialState::Confirmed | TrialState::RolledBack { .. } => {
                 let (told, since) = (self.unnoted()?, self.owed.as_ref()?.since);
                 return Some(Fault {
                     about: About::Configuration,
@@ -115,11 +115,14 @@ impl Trial {
 
     /// Why another configuration cannot come now, nor another filterd.
     pub fn refusal(&self) -> Option<Explanation> {
-        let State::On { note, until, .. } = &self.state else {
+        let TrialState::On { note, until, .. } = &self.state else {
             let message = match &self.state {
-                State::Over { .. } => "an unconfirmed reload is being rolled back",
-                State::Confirmed => "a reload was confirmed and its copies are being written",
-                State::On { .. } | State::None | State::RolledBack { .. } | State::Lost { .. } => {
+                TrialState::Over { .. } => "an unconfirmed reload is being rolled back",
+                TrialState::Confirmed => "a reload was confirmed and its copies are being written",
+                TrialState::On { .. }
+                | TrialState::None
+                | TrialState::RolledBack { .. }
+                | TrialState::Lost { .. } => {
                     return None;
                 }
             };

@@ -47,7 +47,7 @@ fn has_landlock(abi: i32) -> bool {
 }
 
 #[test]
-fn it_can_do_nothing_but_fetch() {
+fn fetcher_can_only_fetch() {
     let place = tempfile::TempDir::new().unwrap();
     fs::write(place.path().join("there"), "precious").unwrap();
     let path = |name: &str| place.path().join(name);
@@ -80,7 +80,7 @@ fn it_can_do_nothing_but_fetch() {
 }
 
 #[test]
-fn it_reads_nothing_but_what_turns_names_into_addresses() {
+fn fetcher_reads_only_resolver_files() {
     if !has_landlock(1) {
         return;
     }
@@ -100,7 +100,7 @@ fn it_reads_nothing_but_what_turns_names_into_addresses() {
 }
 
 #[test]
-fn it_talks_to_no_port_where_no_lists_are() {
+fn fetcher_connects_only_to_permitted_ports() {
     if !has_landlock(4) {
         return;
     }
@@ -114,7 +114,7 @@ fn it_talks_to_no_port_where_no_lists_are() {
 }
 
 #[test]
-fn it_still_looks_up_names() {
+fn fetcher_resolves_names() {
     let found = restricted(80, || {
         ("localhost", 80)
             .to_socket_addrs()

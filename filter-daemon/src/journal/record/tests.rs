@@ -105,13 +105,13 @@ fn any_changes() -> impl Strategy<Value = Vec<Record>> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(changes in any_changes(), moment in any_moment()) {
-        let read = Row { moment: Some(moment), changes: changes.clone(), skipped: 0 };
+    fn rows_round_trip(changes in any_changes(), moment in any_moment()) {
+        let read = DecodedRow { moment: Some(moment), changes: changes.clone(), skipped: 0 };
         prop_assert_eq!(decode(&encode(&changes, &moment)), Ok(read));
     }
 
     #[test]
-    fn what_format_1_wrote_is_read(changes in any_changes()) {
+    fn format_1_rows_are_read(changes in any_changes()) {
         let changes: Vec<_> = changes.into_iter().map(unsigned).collect();
         prop_assert_eq!(decode_changes(&encode_format_1(&changes)), all(changes));
     }
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn of_what_an_older_filterd_wrote_nobody_knows_who_added_it(change in any_change()) {
+    fn old_records_have_no_author(change in any_change()) {
         let (kind, mut fields) = fields_of(&change);
         if let Record::Want { by, .. } = &change {
             fields.truncate(fields.len() - 2 - by.as_ref().map_or(0, |by| by.len()));
@@ -191,7 +191,7 @@ proptest! {
 }
 
 #[test]
-fn a_kind_without_length_that_nobody_wrote_is_damage() {
+fn unknown_kind_without_length_is_damage() {
     for kind in [0, 4, FIRST_WITH_LENGTH - 1] {
         assert_eq!(decode(&row_of(&[(kind, Vec::new())])), Err(Damaged), "kind {kind}");
     }
@@ -199,7 +199,7 @@ fn a_kind_without_length_that_nobody_wrote_is_damage() {
 
 /// A version from before allow lists skips the record, rather than block its targets.
 #[test]
-fn what_is_allowed_is_of_a_kind_of_its_own() {
+fn allow_has_its_own_kind() {
     let targets: Targets = ["192.0.2.1".parse().unwrap()].into_iter().collect();
     let (since, until) = (Timestamp::from_secs(7), Some(Timestamp::from_secs(9)));
     let allowed = Record::Want {

@@ -15,13 +15,13 @@ fn place() -> TempDir {
 }
 
 fn told(place: &TempDir) -> Option<Timestamp> {
-    Sign::find(place.path()).1
+    LossNote::find(place.path()).1
 }
 
 #[test]
-fn what_was_behind_at_the_end_is_told_since_its_beginning_and_nothing_else_is() {
+fn note_gives_the_first_loss() {
     let place = place();
-    let (mut sign, since) = Sign::find(place.path());
+    let (mut sign, since) = LossNote::find(place.path());
     assert_eq!(since, None);
     assert_eq!(told(&place), None);
     sign.begin(THEN);
@@ -34,21 +34,21 @@ fn what_was_behind_at_the_end_is_told_since_its_beginning_and_nothing_else_is() 
 }
 
 #[test]
-fn where_the_state_directory_takes_nothing_it_is_said_beside_and_taken_back_there() {
+fn unwritable_directory_uses_the_second_place() {
     let place = place();
     let file = place.path().join(FILE);
-    let (mut sign, _) = Sign::find(place.path());
+    let (mut sign, _) = LossNote::find(place.path());
     fs::remove_file(&file).unwrap();
     // A directory in its place refuses writes even by root.
     fs::create_dir(&file).unwrap();
     // A loss from before the second place was known is noted there once it is.
     sign.begin(THEN);
     let (say, said) = std::sync::mpsc::channel();
-    let beside = |say: &std::sync::mpsc::Sender<_>| -> Beside {
+    let beside = |say: &std::sync::mpsc::Sender<_>| -> SecondPlace {
         let say = say.clone();
         Box::new(move |since| say.send(since).map_err(io::Error::other))
     };
-    sign.has_beside(beside(&say), Some(THEN));
+    sign.set_second_place(beside(&say), Some(THEN));
     sign.begin(LATER);
     sign.end();
     sign.end();
@@ -60,7 +60,7 @@ fn where_the_state_directory_takes_nothing_it_is_said_beside_and_taken_back_ther
 fn no_word_needs_more_room_than_another() {
     let place = place();
     let file = place.path().join(FILE);
-    let (mut sign, _) = Sign::find(place.path());
+    let (mut sign, _) = LossNote::find(place.path());
     let length = || fs::read(&file).unwrap().len();
     assert_eq!(length(), LENGTH);
     for now in [Timestamp::from_secs(0), Timestamp::from_secs(u32::MAX)] {
@@ -72,10 +72,10 @@ fn no_word_needs_more_room_than_another() {
 }
 
 #[test]
-fn it_is_told_at_every_start_until_it_is_noted_elsewhere() {
+fn note_stays_until_noted_elsewhere() {
     let place = place();
-    Sign::find(place.path()).0.begin(THEN);
-    let (mut sign, _) = Sign::find(place.path());
+    LossNote::find(place.path()).0.begin(THEN);
+    let (mut sign, _) = LossNote::find(place.path());
     sign.end();
     assert_eq!(told(&place), Some(THEN));
     sign.begin(LATER);
@@ -87,26 +87,26 @@ fn it_is_told_at_every_start_until_it_is_noted_elsewhere() {
 }
 
 #[test]
-fn what_another_process_wrote_meanwhile_is_not_believed_to_be_there() {
+fn note_is_unknown_after_release() {
     let place = place();
-    let (mut old, _) = Sign::find(place.path());
+    let (mut old, _) = LossNote::find(place.path());
     old.let_go();
-    Sign::find(place.path()).0.begin(THEN);
+    LossNote::find(place.path()).0.begin(THEN);
     old.end();
     assert_eq!(told(&place), None, "the newcomer did not take over");
     old.begin(THEN);
     old.let_go();
-    let (mut new, _) = Sign::find(place.path());
+    let (mut new, _) = LossNote::find(place.path());
     new.forget_before(false);
     old.begin(LATER);
     assert_eq!(told(&place), Some(LATER));
 }
 
 #[test]
-fn one_that_is_removed_or_spoilt_is_made_anew() {
+fn damaged_note_is_replaced() {
     let place = place();
     let file = place.path().join(FILE);
-    let (mut sign, _) = Sign::find(place.path());
+    let (mut sign, _) = LossNote::find(place.path());
     fs::remove_file(&file).unwrap();
     sign.begin(THEN);
     assert_eq!(told(&place), Some(THEN));
@@ -118,8 +118,8 @@ fn one_that_is_removed_or_spoilt_is_made_anew() {
 }
 
 #[test]
-fn where_it_cannot_be_written_the_journal_goes_on() {
-    let (mut sign, since) = Sign::find(Path::new("/nonexistent/state"));
+fn unwritable_note_is_no_error() {
+    let (mut sign, since) = LossNote::find(Path::new("/nonexistent/state"));
     assert_eq!(since, None);
     sign.begin(THEN);
     sign.end();
@@ -128,13 +128,13 @@ fn where_it_cannot_be_written_the_journal_goes_on() {
 /// Neither the filterd that closed the file, nor a successor that lost something and did not take over,
 /// causes a loss.
 #[test]
-fn a_hand_over_that_comes_to_nothing_is_no_loss() {
+fn failed_hand_over_is_no_loss() {
     let place = place();
     let (mut journal, ..) = Journal::open(place.path(), &crate::clock::moment(), &mut drop).unwrap();
     journal.let_go();
     assert!(journal.is_behind());
     assert_eq!(told(&place), None);
-    Sign::find(place.path()).0.begin(THEN);
+    LossNote::find(place.path()).0.begin(THEN);
     journal.mark();
     journal.trim(THEN, Box::new(drop));
     journal.settle();

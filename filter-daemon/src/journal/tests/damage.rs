@@ -36,7 +36,7 @@ fn copied(directory: &TempDir, hosts: u32) -> Vec<Record> {
     changes
 }
 
-fn open_later(directory: &TempDir) -> (Journal, Vec<Record>, Found) {
+fn open_later(directory: &TempDir) -> (Journal, Vec<Record>, JournalFindings) {
     let mut changes = Vec::new();
     let (journal, found, refused) =
         Journal::open(directory.path(), &here(), &mut |change| changes.push(change)).unwrap();
@@ -45,7 +45,7 @@ fn open_later(directory: &TempDir) -> (Journal, Vec<Record>, Found) {
 }
 
 #[test]
-fn where_the_file_is_damaged_its_copy_is_read() {
+fn damaged_file_is_replaced_by_copy() {
     let directory = TempDir::new().unwrap();
     let changes = copied(&directory, 5);
     let file = directory.path().join("live.redb");
@@ -53,7 +53,7 @@ fn where_the_file_is_damaged_its_copy_is_read() {
     let (mut journal, read, found) = open_later(&directory);
     assert_eq!(read, changes);
     let damage = found.damage.unwrap();
-    assert_eq!(damage.instead, Instead::Copy { made: NOW });
+    assert_eq!(damage.instead, Replacement::Copy { made: NOW });
     assert_eq!(fs::read(damage.set_aside.unwrap()).unwrap(), b"what a disk makes of it");
     write(&mut journal, vec![release("ssh")]);
     drop(journal);
@@ -63,7 +63,7 @@ fn where_the_file_is_damaged_its_copy_is_read() {
 }
 
 #[test]
-fn a_file_that_is_gone_or_empty_has_a_copy_all_the_same() {
+fn missing_or_empty_file_uses_copy() {
     for is_gone in [true, false] {
         let directory = TempDir::new().unwrap();
         let changes = copied(&directory, 5);
@@ -76,12 +76,12 @@ fn a_file_that_is_gone_or_empty_has_a_copy_all_the_same() {
         let (_journal, read, found) = open_later(&directory);
         assert_eq!(read, changes);
         let damage = found.damage.unwrap();
-        assert_eq!((damage.instead, damage.set_aside), (Instead::Copy { made: NOW }, None));
+        assert_eq!((damage.instead, damage.set_aside), (Replacement::Copy { made: NOW }, None));
     }
 }
 
 #[test]
-fn where_both_are_damaged_both_are_set_aside() {
+fn damaged_file_and_copy_are_set_aside() {
     let directory = TempDir::new().unwrap();
     copied(&directory, 5);
     for name in ["live.redb", "live.redb.old"] {
@@ -89,7 +89,7 @@ fn where_both_are_damaged_both_are_set_aside() {
     }
     let (mut journal, read, found) = open_later(&directory);
     assert!(read.is_empty());
-    assert!(matches!(found.damage.unwrap().instead, Instead::DamagedCopy { .. }));
+    assert!(matches!(found.damage.unwrap().instead, Replacement::DamagedCopy { .. }));
     write(&mut journal, vec![release("ssh")]);
     drop(journal);
     let aside = files(&directory).iter().filter(|name| name.contains(".damaged-")).count();
@@ -98,7 +98,7 @@ fn where_both_are_damaged_both_are_set_aside() {
 }
 
 #[test]
-fn a_copy_is_made_of_what_was_found_and_of_what_a_compaction_left() {
+fn open_and_compaction_make_copies() {
     let directory = TempDir::new().unwrap();
     let read_copy = |directory: &TempDir| {
         let copy = TempDir::new().unwrap();
@@ -129,7 +129,7 @@ fn a_copy_is_made_of_what_was_found_and_of_what_a_compaction_left() {
 }
 
 #[test]
-fn a_copy_that_has_become_old_is_made_anew_if_there_is_something_new() {
+fn old_copy_is_replaced_after_changes() {
     let directory = TempDir::new().unwrap();
     let mut journal = open(&directory).0;
     journal.keep_copy(LATER);
@@ -151,7 +151,7 @@ fn a_copy_that_has_become_old_is_made_anew_if_there_is_something_new() {
 /// The state after a kill within the first milliseconds: the first bytes of a file are written last. A file
 /// that ever had contents has a note beside it.
 #[test]
-fn a_file_whose_making_was_cut_short_is_made_anew_without_a_word_of_damage() {
+fn interrupted_creation_is_no_damage() {
     let cut_short = |directory: &TempDir| {
         let file = fs::OpenOptions::new().write(true).open(directory.path().join("live.redb")).unwrap();
         file.write_all_at(&[0; 9], 0).unwrap();
@@ -209,7 +209,7 @@ fn with_a_copy_no_mangled_file_loses_all() {
         assert!(read.starts_with(&changes), "{} of {} rows, {found:?}", read.len(), changes.len());
         match found.damage {
             Some(damage) => {
-                assert_eq!(damage.instead, Instead::Copy { made: NOW });
+                assert_eq!(damage.instead, Replacement::Copy { made: NOW });
                 from_copy += 1;
             }
             None if read.last() == Some(&newer) => whole += 1,
@@ -224,7 +224,7 @@ fn with_a_copy_no_mangled_file_loses_all() {
 /// The state after a kill: the database was not closed, and the latest commit is in one of its two places
 /// only.
 #[test]
-fn a_newest_row_that_its_page_took_along_is_told() {
+fn lost_latest_commit_is_reported() {
     let original = TempDir::new().unwrap();
     let mut journal = open(&original).0;
     let written: Vec<Record> = (0..20).map(|host| want("manual", &[&format!("192.0.2.{host}")])).collect();
@@ -257,7 +257,7 @@ fn a_newest_row_that_its_page_took_along_is_told() {
 
 /// Another program may have changed the journal: an older version writes rows, but no notes.
 #[test]
-fn a_mark_that_does_not_fit_tells_nothing() {
+fn unmatched_note_reports_no_loss() {
     let directory = TempDir::new().unwrap();
     let (mut journal, ..) = open(&directory);
     write(&mut journal, vec![want("manual", &["192.0.2.1"])]);
@@ -288,7 +288,7 @@ fn mangled(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_damaged_file_is_set_aside_and_a_new_one_begun() {
+fn damaged_file_without_copy_is_set_aside() {
     for damage in ["", "short", "this is no database, however long it may be, and never was one at all"] {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("live.redb");
@@ -297,7 +297,7 @@ fn a_damaged_file_is_set_aside_and_a_new_one_begun() {
         assert!(changes.is_empty());
         if let Some(told) = &found.damage {
             assert_eq!(fs::read(told.set_aside.as_ref().unwrap()).unwrap(), damage.as_bytes());
-            assert_eq!(told.instead, Instead::Nothing);
+            assert_eq!(told.instead, Replacement::Nothing);
         } else {
             assert_eq!(damage, "", "an empty file is a new one");
         }
@@ -310,7 +310,7 @@ fn a_damaged_file_is_set_aside_and_a_new_one_begun() {
 /// For every overwritten byte, either the result is a part of what was written, or the file is set aside.
 /// Nothing is invented, and nothing panics.
 #[test]
-fn no_damaged_byte_is_believed() {
+fn damaged_bytes_never_invent_changes() {
     let original = TempDir::new().unwrap();
     let (mut journal, ..) = open(&original);
     let written: Vec<Record> = (0..20).map(|host| want("manual", &[&format!("192.0.2.{host}")])).collect();

@@ -75,7 +75,7 @@ fn assert_is_the_fixture(changes: &[Record]) {
 }
 
 #[test]
-fn what_format_1_wrote_goes_on() {
+fn format_1_file_is_continued() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("live.redb"), OF_FORMAT_1).unwrap();
     let (journal, changes, found) = open(&directory);
@@ -104,7 +104,7 @@ fn the_format_is_that_of_the_first_row() {
 }
 
 #[test]
-fn what_is_not_known_is_skipped_and_told() {
+fn unknown_records_are_skipped_and_counted() {
     let directory = TempDir::new().unwrap();
     let known = [want("manual", &["192.0.2.1"]), release("manual")];
     let mut journal = open(&directory).0;
@@ -128,7 +128,7 @@ fn what_is_not_known_is_skipped_and_told() {
 }
 
 #[test]
-fn a_file_of_a_newer_format_is_left_alone() {
+fn newer_format_is_left_unchanged() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("live.redb");
     fs::write(&path, OF_A_NEWER).unwrap();
@@ -159,11 +159,11 @@ fn of_a_newer() {
 #[test]
 #[ignore = "it writes a fixture"]
 fn of_2100() {
-    use super::super::store::{Rows, Store};
+    use super::super::store::{JournalStore, RowStore};
     use crate::clock::Boot;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/journal-of-2100.redb");
     _ = fs::remove_file(&path);
-    let (mut store, _) = Store::read(&path).unwrap();
+    let (mut store, _) = JournalStore::read(&path).unwrap();
     let then = |seconds: u32| Timestamp::from_secs(4_102_444_800 + seconds);
     let moment = |seconds| Moment {
         boot: Boot(*b"another boot 210"),

@@ -14,13 +14,13 @@ const START: i64 = 1_800_000_000;
 
 /// A machine whose clock may be wrong, and the events on it. Times are in seconds, and true time is never
 /// wrong.
-struct World {
+struct SimulatedMachine {
     now: i64,
     boot: u8,
     booted: i64,
     /// How far the wall clock is ahead of true time.
     wrong: i64,
-    times: Times,
+    times: WriterTimes,
     changes: Vec<Record>,
     /// The running filterd.
     offset: i64,
@@ -28,9 +28,9 @@ struct World {
     is_read: bool,
 }
 
-impl World {
+impl SimulatedMachine {
     fn new() -> Self {
-        let (times, changes) = (Times::default(), Vec::new());
+        let (times, changes) = (WriterTimes::default(), Vec::new());
         let booted = START - HOUR;
         let mut world = Self {
             now: START,
@@ -145,9 +145,9 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 #[test]
-fn in_one_boot_the_time_since_boot_counts_whatever_is_done_to_the_clock() {
+fn within_a_boot_the_clock_is_ignored() {
     for set in [0, YEAR, -YEAR, -START, 7] {
-        let mut world = World::new();
+        let mut world = SimulatedMachine::new();
         world.add(HOUR).passes(600).clock_is_set(set).restart();
         assert_eq!(world.left(), (vec![3000], None), "set by {set}");
         world.add(HOUR).passes(60).clock_is_set(-set / 2).restart().passes(40);
@@ -156,8 +156,8 @@ fn in_one_boot_the_time_since_boot_counts_whatever_is_done_to_the_clock() {
 }
 
 #[test]
-fn after_a_reboot_the_clock_on_the_wall_counts() {
-    let mut world = World::new();
+fn wall_clock_counts_across_reboots() {
+    let mut world = SimulatedMachine::new();
     world.add(HOUR).passes(600).reboot(1000);
     assert_eq!(world.left(), (vec![3600 - 1601], None));
     world.add(HOUR).reboot(100);
@@ -165,8 +165,8 @@ fn after_a_reboot_the_clock_on_the_wall_counts() {
 }
 
 #[test]
-fn a_clock_that_was_set_right_before_the_reboot_counts_as_it_is_since() {
-    let mut world = World::new();
+fn corrected_clock_counts_after_reboot() {
+    let mut world = SimulatedMachine::new();
     // A board without a clock starts in 1970, and learns the time later.
     world.clock_is_set(-START).restart().add(HOUR).passes(60);
     world.clock_is_seen_to_be_set(START).reboot(40);
@@ -174,8 +174,8 @@ fn a_clock_that_was_set_right_before_the_reboot_counts_as_it_is_since() {
 }
 
 #[test]
-fn after_a_reboot_with_a_clock_before_the_last_record_what_was_left_then_is_left_still() {
-    let mut world = World::new();
+fn clock_behind_keeps_remaining_times() {
+    let mut world = SimulatedMachine::new();
     world.add(HOUR).passes(600).add(HOUR).clock_is_set(-YEAR).reboot(1000);
     let behind = (YEAR - 1001) as u64;
     assert_eq!(world.left(), (vec![3000, 3600], Some(behind)));
@@ -187,26 +187,26 @@ fn after_a_reboot_with_a_clock_before_the_last_record_what_was_left_then_is_left
 }
 
 #[test]
-fn whoever_starts_second_in_a_boot_counts_from_the_first_who_did_though_nothing_was_added() {
+fn second_start_uses_row_of_first() {
     for set in [0, YEAR, -YEAR, -1800] {
-        let mut world = World::new();
+        let mut world = SimulatedMachine::new();
         world.add(2 * HOUR).reboot(100).passes(1800).clock_is_set(set).restart();
         assert_eq!(world.left(), (vec![7200 - 101 - 1800], None), "set by {set}");
     }
 }
 
 #[test]
-fn a_clock_that_was_set_between_two_filterds_does_not_count_after_the_boot_in_which_it_was() {
+fn clock_set_between_filterds_is_ignored() {
     for set in [-10, 10, -YEAR / 2, YEAR] {
-        let mut world = World::new();
+        let mut world = SimulatedMachine::new();
         world.add(HOUR).passes(2).clock_is_set(set).restart().passes(3).reboot(100);
         assert_eq!(world.left(), (vec![3600 - 2 - 3 - 101], None), "set by {set}");
     }
 }
 
 #[test]
-fn a_boot_that_is_not_known_is_another_one() {
-    let mut world = World::new();
+fn unknown_boot_counts_as_other() {
+    let mut world = SimulatedMachine::new();
     world.boot = 0;
     world.start();
     world.add(HOUR).passes(60).clock_is_set(30).restart();
@@ -214,8 +214,8 @@ fn a_boot_that_is_not_known_is_another_one() {
 }
 
 #[test]
-fn what_older_filterds_wrote_is_in_the_time_of_the_wall() {
-    let world = World::new();
+fn old_rows_are_in_wall_time() {
+    let world = SimulatedMachine::new();
     let (until, list) = (Some(at(START + 60)), "manual".into());
     let before = Record::Want {
         list,
@@ -227,21 +227,21 @@ fn what_older_filterds_wrote_is_in_the_time_of_the_wall() {
         targets: Default::default(),
     };
     let mut changes = vec![before.clone()];
-    let mut times = Times::default();
+    let mut times = WriterTimes::default();
     times.add(None, 1);
     assert_eq!(times.translate(&mut changes, &world.moment()), None);
     assert_eq!(changes[0], before);
     // Before rows with moments, written by an old version, which writes nothing after it has read the
     // journal.
-    let mut world = World::new();
+    let mut world = SimulatedMachine::new();
     (world.times, world.changes, world.is_read) = (times, changes, true);
     world.passes(10).clock_is_set(1000).restart().add(HOUR);
     assert_eq!(world.left().0, [50 - 1000, 3600], "by the wall, as the filterd that wrote it would have it");
 }
 
 #[test]
-fn what_was_over_long_ago_is_over_and_not_permanent() {
-    let mut world = World::new();
+fn long_expired_entries_never_become_permanent() {
+    let mut world = SimulatedMachine::new();
     world.add(5).passes(HOUR).clock_is_set(-2 * START).restart();
     let mut changes = world.changes.clone();
     world.times.translate(&mut changes, &world.moment());
@@ -251,8 +251,8 @@ fn what_was_over_long_ago_is_over_and_not_permanent() {
 proptest! {
     /// If the clock is never set, every entry expires on time, however many starts and boots there are.
     #[test]
-    fn a_clock_that_nobody_sets_is_believed(steps in prop::collection::vec((0..4u8, 1..5000i64), 1..30), wrong in -YEAR..YEAR) {
-        let mut world = World::new();
+    fn unset_clock_keeps_every_expiry(steps in prop::collection::vec((0..4u8, 1..5000i64), 1..30), wrong in -YEAR..YEAR) {
+        let mut world = SimulatedMachine::new();
         world.clock_is_set(wrong).restart();
         let mut ends = Vec::new();
         for (step, number) in steps {
@@ -273,7 +273,7 @@ proptest! {
     /// Within one boot, the clock may be set at any time.
     #[test]
     fn in_one_boot_no_clock_moves_a_deadline(steps in prop::collection::vec((0..4u8, -5000..5000i64), 1..30)) {
-        let mut world = World::new();
+        let mut world = SimulatedMachine::new();
         let mut ends = Vec::new();
         for (step, number) in steps {
             match step {
@@ -293,8 +293,8 @@ proptest! {
     /// A reboot never expires an entry sooner than the wall clock says. It never leaves more time than was
     /// left at the last record.
     #[test]
-    fn a_reboot_with_any_clock_leaves_no_more_than_was_left(ttl in 1..100_000i64, ran in 0..5000i64, off in 0..5000i64, set in -YEAR..YEAR) {
-        let mut world = World::new();
+    fn reboot_never_extends_remaining_time(ttl in 1..100_000i64, ran in 0..5000i64, off in 0..5000i64, set in -YEAR..YEAR) {
+        let mut world = SimulatedMachine::new();
         world.add(ttl).passes(ran).add(1).clock_is_set(set).reboot(off);
         let (left, behind) = world.left();
         prop_assert!(left[0] <= ttl - ran, "{:?}", left);

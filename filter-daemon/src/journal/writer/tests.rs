@@ -7,19 +7,19 @@ use std::sync::mpsc;
 use tempfile::TempDir;
 
 use super::super::recover;
-use super::super::store::Store;
+use super::super::store::JournalStore;
 use super::*;
 use crate::clock::Moment;
 
 const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
 
 /// A store whose next writes fail where `fails` says so.
-struct Flaky {
-    store: Store,
+struct FailingStore {
+    store: JournalStore,
     fails: VecDeque<bool>,
 }
 
-impl Flaky {
+impl FailingStore {
     fn refuses(&mut self) -> Result<(), NotWritten> {
         let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
         if self.fails.pop_front().unwrap_or(false) {
@@ -29,7 +29,7 @@ impl Flaky {
     }
 }
 
-impl Rows for Flaky {
+impl RowStore for FailingStore {
     fn append(&mut self, changes: &[Record], at: &Moment) -> Result<(), NotWritten> {
         self.refuses()?;
         self.store.append(changes, at)
@@ -48,7 +48,7 @@ impl Rows for Flaky {
         self.store.check()
     }
 
-    fn store(&self) -> &Store {
+    fn store(&self) -> &JournalStore {
         &self.store
     }
 
@@ -73,10 +73,15 @@ fn is_behind_after(steps: &[Step]) -> bool {
         Write(succeeds) | Trim(succeeds) => Some(!succeeds),
         Marks => None,
     });
-    let behind = Behind::default();
+    let behind = LossRecord::default();
     let (orders, received) = mpsc::channel();
-    let (sign, _) = Sign::find(directory.path());
-    let writer = Writer::new(Ok(Flaky { store, fails: fails.collect() }), received, behind.clone(), sign);
+    let (sign, _) = LossNote::find(directory.path());
+    let writer = JournalWriter::new(
+        Ok(FailingStore { store, fails: fails.collect() }),
+        received,
+        behind.clone(),
+        sign,
+    );
     let thread = std::thread::spawn(|| writer.work());
     for step in steps {
         let (told, is_done) = mpsc::channel();
@@ -84,13 +89,13 @@ fn is_behind_after(steps: &[Step]) -> bool {
         let (order, expected) = match *step {
             Write(succeeds) => {
                 let changes = vec![Record::ReleaseAll { list: "manual".into() }];
-                (Order::Write(changes, done), Some(succeeds))
+                (WriterOrder::Write(changes, done), Some(succeeds))
             }
             Marks => {
                 drop(done);
-                (Order::Mark, None)
+                (WriterOrder::Mark, None)
             }
-            Trim(succeeds) => (Order::Trim(NOW, done), Some(succeeds)),
+            Trim(succeeds) => (WriterOrder::Trim(NOW, done), Some(succeeds)),
         };
         orders.send(order).unwrap();
         assert_eq!(is_done.recv().ok(), expected);
@@ -99,18 +104,18 @@ fn is_behind_after(steps: &[Step]) -> bool {
     thread.join().unwrap();
     assert!(fs::exists(directory.path().join("live.redb")).unwrap());
     let is_behind = behind.get().is_some();
-    assert_eq!(Sign::find(directory.path()).1.is_some(), is_behind, "the next start knows it, too");
+    assert_eq!(LossNote::find(directory.path()).1.is_some(), is_behind, "the next start knows it, too");
     is_behind
 }
 
 #[test]
-fn a_compaction_makes_up_for_what_was_lost_before_it() {
+fn compaction_repairs_earlier_losses() {
     assert!(is_behind_after(&[Write(false), Marks, Write(true)]));
     assert!(!is_behind_after(&[Write(false), Marks, Write(true), Trim(true)]));
 }
 
 #[test]
-fn a_compaction_does_not_make_up_for_what_was_lost_meanwhile() {
+fn compaction_keeps_losses_after_its_mark() {
     assert!(is_behind_after(&[Write(false), Marks, Write(true), Write(false), Write(true), Trim(true)]));
     assert!(is_behind_after(&[Marks, Write(false), Write(true), Trim(true)]));
     let the_next_one_does = [Marks, Write(false), Trim(true), Marks, Write(true), Trim(true)];
@@ -118,6 +123,6 @@ fn a_compaction_does_not_make_up_for_what_was_lost_meanwhile() {
 }
 
 #[test]
-fn a_compaction_that_fails_makes_up_for_nothing() {
+fn failed_compaction_repairs_nothing() {
     assert!(is_behind_after(&[Write(false), Marks, Write(true), Trim(false)]));
 }

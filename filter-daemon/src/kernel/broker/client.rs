@@ -7,20 +7,20 @@ use std::path::Path;
 
 use super::super::KernelError;
 use super::super::window::Window;
-use super::process::Process;
-use super::request::{Answer, Blueprint, Earlier, MapName, Request};
-use super::server::Server;
+use super::process::BrokerProcess;
+use super::request::{Blueprint, EarlierPins, MapName, Reply, Request};
+use super::server::BrokerServer;
 
 /// An answer, with a descriptor if a map or ring was made.
-pub type Answered = Result<(Answer, Option<OwnedFd>), KernelError>;
+pub type BrokerAnswer = Result<(Reply, Option<OwnedFd>), KernelError>;
 
 /// Words of a map that the kernel clears in less than a millisecond: 2 MiB.
 pub const QUICK: u32 = 1 << 18;
 
 /// The place where the broker runs.
-pub trait Place: Send {
+pub trait BrokerHost: Send {
     /// Carries out a request and returns its answer.
-    fn serve(&mut self, request: Request) -> Answered;
+    fn serve(&mut self, request: Request) -> BrokerAnswer;
 
     /// True if a map of this many words is made without a noticeable wait. Callers do other work while larger
     /// ones are made.
@@ -39,31 +39,31 @@ pub trait Place: Send {
 
 /// The broker, as the daemon sees it.
 pub struct Broker {
-    place: Box<dyn Place>,
-    earlier: Earlier,
+    place: Box<dyn BrokerHost>,
+    earlier: EarlierPins,
 }
 
 impl Broker {
     /// Runs the broker in this process, which must have the capabilities.
     pub fn here(directory: &Path) -> Result<Self, KernelError> {
-        let server = Server::open(directory)?;
+        let server = BrokerServer::open(directory)?;
         Ok(Self::at(server.earlier(), server))
     }
 
     /// Starts a broker process. `log` are its command-line options for logging.
     pub fn apart(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
-        let (earlier, process) = Process::start(directory, log, false)?;
+        let (earlier, process) = BrokerProcess::start(directory, log, false)?;
         Ok(Self::at(earlier, process))
     }
 
     /// Starts a broker process next to another filterd that is to be replaced.
     pub fn beside(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
-        let (earlier, process) = Process::start(directory, log, true)?;
+        let (earlier, process) = BrokerProcess::start(directory, log, true)?;
         Ok(Self::at(earlier, process))
     }
 
     /// A broker at this place, which found `earlier` pinned when it began.
-    pub fn at(earlier: Earlier, place: impl Place + 'static) -> Self {
+    pub fn at(earlier: EarlierPins, place: impl BrokerHost + 'static) -> Self {
         Self { place: Box::new(place), earlier }
     }
 
@@ -99,7 +99,7 @@ impl Broker {
     }
 
     /// Sends a request and waits for the answer.
-    pub fn ask(&mut self, request: Request) -> Answered {
+    pub fn ask(&mut self, request: Request) -> BrokerAnswer {
         self.place.serve(request)
     }
 
@@ -118,7 +118,7 @@ impl Broker {
         waits: bool,
     ) -> Result<Option<Window>, KernelError> {
         match self.ask(Request::Collect { map, generation, waits })? {
-            (Answer::NotYet, _) => Ok(None),
+            (Reply::NotYet, _) => Ok(None),
             (_, made) => self.open(map, generation, words, made).map(Some),
         }
     }
@@ -152,7 +152,7 @@ impl Broker {
     /// Loads a judge in the background. True if it is not loaded yet; call this again until it is.
     pub fn foresee(&mut self, judge: Blueprint) -> Result<bool, KernelError> {
         let (answer, _) = self.ask(Request::Foresee(judge))?;
-        Ok(matches!(answer, Answer::NotYet))
+        Ok(matches!(answer, Reply::NotYet))
     }
 
     /// Ends the broker and waits until it has ended.
@@ -161,8 +161,8 @@ impl Broker {
     }
 }
 
-impl Place for Server {
-    fn serve(&mut self, request: Request) -> Answered {
+impl BrokerHost for BrokerServer {
+    fn serve(&mut self, request: Request) -> BrokerAnswer {
         self.serve(request)
     }
 

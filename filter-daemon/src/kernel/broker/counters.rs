@@ -14,11 +14,11 @@ use filter_common::{Words, WordsMut};
 
 use super::super::KernelError;
 use super::super::window::Window;
-use super::counts::{Counts, OnInterface};
+use super::counts::{InterfaceDrops, PacketCounts};
 use super::pins::Pins;
 use super::processors;
 use super::storage;
-use slots::Entry;
+use slots::SlotOwner;
 
 /// The name of the map in the judge.
 pub const SYMBOL: &str = "COUNTERS";
@@ -67,7 +67,7 @@ pub fn known_to(words: &[u64]) -> Vec<u64> {
 }
 
 /// Reads all counters, from `held` if given, so that a missing pin does not matter.
-pub fn read(held: Option<&MapData>, pins: &Pins) -> Result<Counts, KernelError> {
+pub fn read(held: Option<&MapData>, pins: &Pins) -> Result<PacketCounts, KernelError> {
     match held {
         Some(map) => window(map).map(|counters| counts(&counters)),
         None => {
@@ -83,14 +83,14 @@ pub fn window(map: &MapData) -> Result<Window, KernelError> {
     Window::open(map.fd(), words()).map_err(|error| KernelError::load("read the counters", error))
 }
 
-fn counts(counters: &impl Words) -> Counts {
+fn counts(counters: &impl Words) -> PacketCounts {
     let directory = slots::all(counters);
     let named =
-        directory.into_iter().map(|(slot, Entry { index, name, .. })| (Some((index, name)), vec![slot]));
+        directory.into_iter().map(|(slot, SlotOwner { index, name, .. })| (Some((index, name)), vec![slot]));
     // All slots with counts have an entry, except these two.
     let all = named.chain([(None, vec![OTHER, GONE])]);
     let interfaces: Vec<_> = all
-        .map(|(interface, slots)| OnInterface {
+        .map(|(interface, slots)| InterfaceDrops {
             interface,
             counts: drops().map(|drop| sum(counters, &slots, drop)).collect(),
         })
@@ -104,7 +104,7 @@ fn counts(counters: &impl Words) -> Counts {
             interfaces.iter().filter_map(|one| Some(one.counts.get(drop - 1)?[0])).sum()
         }
     });
-    Counts { packets: packets.collect(), since: slots::since(counters), interfaces }
+    PacketCounts { packets: packets.collect(), since: slots::since(counters), interfaces }
 }
 
 /// The numbers of all drops, in the order of their outcomes.

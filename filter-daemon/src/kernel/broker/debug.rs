@@ -13,11 +13,11 @@ const OFTEN: Duration = Duration::from_millis(100);
 
 /// Forwards the lines that a judge prints to the log, until it is dropped.
 #[derive(Debug)]
-pub struct Lines {
+pub struct DebugLines {
     _wanted: Arc<()>,
 }
 
-impl Lines {
+impl DebugLines {
     /// Follows the judge in `object`, if it prints lines.
     pub fn follow(object: &mut Ebpf) -> Option<Self> {
         let mut logger = EbpfLogger::init(object).ok()?;

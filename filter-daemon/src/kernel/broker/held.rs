@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use aya::programs::links::{FdLink, LinkError, PinnedLink};
 
 use super::super::KernelError;
-use super::mending::Mending;
+use super::mending::TamperingLog;
 use crate::text::printable;
 
 /// A link, and the file in which the kernel describes it.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldLink {
     _link: FdLink,
     /// A second descriptor of the link. Pinning consumes it, and a failed pin loses it.
     spare: Option<FdLink>,
@@ -22,14 +22,14 @@ pub struct Held {
 
 /// The interface and the program of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct LinkState {
     /// The interface index, valid in the network namespace where the interface is now.
     pub index: u32,
     /// The program to which the link delivers packets.
     pub program: u32,
 }
 
-impl Held {
+impl HeldLink {
     pub fn new(link: FdLink, pin: &Path) -> Result<Self, LinkError> {
         let id = link.info()?.id();
         let spare = Some(PinnedLink::from_pin(pin)?.into());
@@ -37,7 +37,7 @@ impl Held {
     }
 
     /// Pins the link again if someone removed or replaced its pin. Does nothing if the link is detached.
-    pub fn mend(&mut self, pin: &Path, mending: &mut Mending) -> Result<(), KernelError> {
+    pub fn mend(&mut self, pin: &Path, mending: &mut TamperingLog) -> Result<(), KernelError> {
         if self.seat().is_none() {
             return Ok(());
         }
@@ -55,14 +55,14 @@ impl Held {
     /// The interface and program of the link. None if the link is detached or its interface is gone.
     ///
     /// The kernel reports the interface only in the description of the descriptor.
-    pub fn seat(&mut self) -> Option<Seat> {
+    pub fn seat(&mut self) -> Option<LinkState> {
         let known = self.description.as_ref().and_then(|path| fs::read_to_string(path).ok());
         let text = match known.filter(|text| number(text, "link_id:") == Some(self.id)) {
             Some(text) => text,
             None => self.find()?,
         };
         let (index, program) = (number(&text, "ifindex:")?, number(&text, "prog_id:")?);
-        (index != 0).then_some(Seat { index, program })
+        (index != 0).then_some(LinkState { index, program })
     }
 
     /// The kernel's number of the link.
@@ -72,7 +72,7 @@ impl Held {
 
     /// True only if the kernel reports that the link is on no interface. An unreadable description does not
     /// count.
-    pub fn is_off(&mut self) -> bool {
+    pub fn check_detached(&mut self) -> bool {
         self.find().is_some_and(|text| number(&text, "ifindex:") == Some(0))
     }
 
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_description_says_where_a_link_sits() {
+    fn link_description_is_parsed() {
         let text =
             "pos:\t0\nflags:\t02\nlink_type:\txdp\nlink_id:\t7\nprog_tag:\ta04f\nprog_id:\t21\nifindex:\t3\n";
         assert_eq!(number(text, "link_id:"), Some(7));

@@ -13,7 +13,7 @@ use filter_common::settings::{self, Settings};
 use super::super::KernelError;
 use super::super::error::may_please_the_verifier;
 use super::counters;
-use super::debug::Lines;
+use super::debug::DebugLines;
 use super::pins::Pins;
 use super::request::{Blueprint, MapUse};
 use super::tables::{Tables, write_settings};
@@ -25,17 +25,17 @@ pub struct Judge {
     program: ProgramFd,
     id: u32,
     blueprint: Blueprint,
-    _lines: Option<Lines>,
+    _lines: Option<DebugLines>,
 }
 
 /// A judge that is being loaded in the background, or is loaded and not used yet.
 #[derive(Debug)]
-pub struct Foreseen {
+pub struct BackgroundJudge {
     blueprint: Blueprint,
     loading: JoinHandle<Result<Judge, KernelError>>,
 }
 
-impl Foreseen {
+impl BackgroundJudge {
     /// True if it is built from this blueprint.
     pub fn is(&self, blueprint: &Blueprint) -> bool {
         self.blueprint == *blueprint
@@ -112,7 +112,7 @@ impl Loader {
         blueprint: Blueprint,
         pins: &Pins,
         ring: Option<MapData>,
-    ) -> Result<Foreseen, KernelError> {
+    ) -> Result<BackgroundJudge, KernelError> {
         let tables = Judge::open(&blueprint, pins, ring)?;
         let (loader, back, its) = (self.any_ready(), self.back.clone(), blueprint.clone());
         let load = move || {
@@ -124,7 +124,7 @@ impl Loader {
         };
         let begun = thread::Builder::new().name("judge".to_owned()).spawn(load);
         let loading = begun.map_err(|error| KernelError::load("begin to load the judge", error))?;
-        Ok(Foreseen { blueprint, loading })
+        Ok(BackgroundJudge { blueprint, loading })
     }
 
     /// A loader that is ready, or that will be ready soon.
@@ -184,7 +184,7 @@ impl Judge {
         program.load().map_err(|error| failed(&error))?;
         let id = program.info().map_err(|error| failed(&error))?.id();
         let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(|error| failed(&error))?;
-        let lines = Lines::follow(&mut object);
+        let lines = DebugLines::follow(&mut object);
         Ok(Self { program, id, blueprint, _lines: lines })
     }
 

@@ -15,8 +15,8 @@ const FARTHEST: u64 = 1 << 32;
 /// The maps whose pins are kept. All others come from an earlier daemon, and are removed at the first
 /// publication.
 #[derive(Debug, Default)]
-pub struct Kept {
-    maps: Vec<Map>,
+pub struct KeptMaps {
+    maps: Vec<KeptMap>,
     /// The kept maps that the published judge uses.
     used: Vec<MapUse>,
     /// The highest map number so far.
@@ -24,12 +24,12 @@ pub struct Kept {
 }
 
 #[derive(Debug)]
-struct Map {
+struct KeptMap {
     name: MapUse,
     bytes: u64,
 }
 
-impl Kept {
+impl KeptMaps {
     /// No maps yet; those of an earlier daemon have numbers up to `latest`.
     pub fn behind(latest: u64) -> Self {
         Self { latest, ..Self::default() }
@@ -73,7 +73,7 @@ impl Kept {
     /// Records a map that is being made.
     pub fn made(&mut self, map: MapUse, words: u32) {
         self.latest = self.latest.max(map.generation);
-        self.maps.push(Map { name: map, bytes: u64::from(words) * 8 });
+        self.maps.push(KeptMap { name: map, bytes: u64::from(words) * 8 });
     }
 
     /// Discards a map that is not needed. True if its pin may be removed. A map that the published judge
@@ -130,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn a_map_in_the_making_outlives_what_is_published_meanwhile() {
-        let mut kept = Kept::default();
+    fn unpublished_map_survives_other_publications() {
+        let mut kept = KeptMaps::default();
         [1, 2, 3]
             .into_iter()
             .for_each(|generation| kept.made(map(generation), table(Geometry::SMALLEST_EXACT4)));
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn maps_are_limited_in_size_number_and_sum() {
-        let mut kept = Kept::behind(7);
+        let mut kept = KeptMaps::behind(7);
         kept.may_make(map(8), table(Geometry::SMALLEST_EXACT4)).unwrap();
         assert!(why(kept.may_make(map(8), u32::MAX)).ends_with("no table has 4294967295 words"));
         assert!(why(kept.may_make(map(8), 0)).ends_with("no table has 0 words"));
@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn all_maps_together_have_a_limit_that_the_largest_tables_of_both_families_keep() {
-        let mut kept = Kept::default();
+    fn largest_tables_fit_the_common_limit() {
+        let mut kept = KeptMaps::default();
         let largest = [
             (MapPart::Addresses, table(Geometry::LARGEST_EXACT4)),
             (MapPart::AddressLabels, labels_beside(Geometry::LARGEST_EXACT4)),
@@ -191,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_uses_each_part_once_and_only_what_is_there() {
-        let mut kept = Kept::default();
+    fn judge_uses_existing_maps_once_each() {
+        let mut kept = KeptMaps::default();
         [1, 2]
             .into_iter()
             .for_each(|generation| kept.made(map(generation), table(Geometry::SMALLEST_EXACT4)));

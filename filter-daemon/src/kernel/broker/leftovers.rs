@@ -10,7 +10,7 @@ use super::pins::Pins;
 use crate::config::pin;
 
 #[derive(Debug, Default)]
-pub struct Removed {
+pub struct RemovedPins {
     /// The names of the interfaces when they were attached.
     pub interfaces: Vec<String>,
     /// The interfaces whose egress filter stays, because they are in another network namespace.
@@ -21,7 +21,7 @@ pub struct Removed {
 
 /// Removes everything that a filterd has pinned under `directory`; none if there was nothing. Fails if a
 /// running filterd uses the pins.
-pub fn remove(directory: &Path) -> Result<Option<Removed>, KernelError> {
+pub fn remove(directory: &Path) -> Result<Option<RemovedPins>, KernelError> {
     let Some((pins, _lock)) = Pins::find(directory)? else { return Ok(None) };
     let interfaces = pins.links().iter().filter_map(|path| pin::interface(path)).collect();
     // If the last reference to a link is a descriptor, the kernel detaches it at once; if it is a pin, only
@@ -29,5 +29,5 @@ pub fn remove(directory: &Path) -> Result<Option<Removed>, KernelError> {
     let _held: Vec<_> = pins.links().iter().filter_map(|path| PinnedLink::from_pin(path).ok()).collect();
     let out_of_reach = egress::remove(&pins)?;
     let left = pins.remove().map_err(|error| KernelError::load("remove the pins", error))?;
-    Ok(Some(Removed { interfaces, out_of_reach, left }))
+    Ok(Some(RemovedPins { interfaces, out_of_reach, left }))
 }

@@ -13,15 +13,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::super::KernelError;
-use super::request::Answer;
+use super::request::Reply;
 
 /// The longest message. A verifier's log is cut to less than this. The settings of a judge with eight clauses
 /// and tables of every length take less, and everything else is much shorter.
 const LONGEST: usize = 128 * 1024;
 
-pub struct Line(OwnedFd);
+pub struct BrokerSocket(OwnedFd);
 
-impl Line {
+impl BrokerSocket {
     /// Makes a connected pair of sockets.
     pub fn pair() -> Result<(Self, OwnedFd), KernelError> {
         let (one, other) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -71,7 +71,7 @@ impl Line {
     }
 
     /// Receives the next answer. Fails if the other end is closed.
-    pub fn answer(&mut self) -> Result<(Answer, Option<OwnedFd>), KernelError> {
+    pub fn answer(&mut self) -> Result<(Reply, Option<OwnedFd>), KernelError> {
         self.receive()?.ok_or_else(|| KernelError::broker_gone("it has ended"))
     }
 }

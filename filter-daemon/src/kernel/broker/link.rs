@@ -12,21 +12,21 @@ use aya::programs::links::{FdLink, PinnedLink};
 use tracing::warn;
 
 use super::super::error::errno_of;
-use super::super::interface::Interface;
-use super::super::{Attached, AttachedMode, KernelError, Link};
-use super::held::{Held, Seat};
-use super::mending::Mending;
+use super::super::interface::KernelInterface;
+use super::super::{AttachMode, Attachment, KernelError, Link};
+use super::held::{HeldLink, LinkState};
+use super::mending::TamperingLog;
 use super::occupied;
 use super::pins::Pins;
 use super::root::Root;
-use super::surroundings::{self, Neighbours};
+use super::surroundings::{self, LoadedPrograms};
 use crate::config::Mode;
 use crate::text::Explain;
 pub use earlier::is_on_an_interface;
 
 /// The links of one daemon, by the names that their interfaces had when they were attached.
 #[derive(Debug, Default)]
-pub struct Links(HashMap<String, Held>);
+pub struct Links(HashMap<String, HeldLink>);
 
 impl Links {
     /// Attaches to `interface`. An existing link, ours or an earlier daemon's, is reused. If someone gave it
@@ -34,11 +34,11 @@ impl Links {
     pub fn attach(
         &mut self,
         root: &mut Root,
-        interface: &Interface,
+        interface: &KernelInterface,
         mode: Mode,
         pins: &Pins,
-        neighbours: &Neighbours,
-    ) -> Result<Attached, KernelError> {
+        neighbours: &LoadedPrograms,
+    ) -> Result<Attachment, KernelError> {
         let name = &interface.name;
         let mode = match self.mode_of_own(root, interface, pins)? {
             Some(mode) => mode,
@@ -56,7 +56,7 @@ impl Links {
                 mode
             }
         };
-        Ok(Attached { index: interface.index, mode: Some(mode), program: root.id()? })
+        Ok(Attachment { index: interface.index, mode: Some(mode), program: root.id()? })
     }
 
     /// Detaches the filter, or drops the link if its interface is gone.
@@ -68,8 +68,8 @@ impl Links {
 
     /// The links that are still on interfaces, in any network namespace.
     pub fn look(&mut self, pins: &Pins) -> Vec<Link> {
-        let seated = |(name, held): (&String, &mut Held)| {
-            let Seat { index, program } = held.seat()?;
+        let seated = |(name, held): (&String, &mut HeldLink)| {
+            let LinkState { index, program } = held.seat()?;
             Some(Link { name: name.clone(), index, program, formerly: pins.former_name(name), egress: None })
         };
         self.0.iter_mut().filter_map(seated).collect()
@@ -98,7 +98,7 @@ impl Links {
     }
 
     /// Pins links again whose pins someone removed or replaced.
-    pub fn mend(&mut self, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
+    pub fn mend(&mut self, pins: &Pins, mending: &mut TamperingLog) -> Result<(), KernelError> {
         self.0.iter_mut().try_for_each(|(name, held)| held.mend(&pins.link(name), mending))
     }
 
@@ -117,7 +117,8 @@ impl Links {
     }
 
     fn hold(&mut self, name: &str, link: PinnedLink, pin: &Path) -> Result<(), KernelError> {
-        let held = Held::new(link.into(), pin).map_err(|error| KernelError::load("ask for a link", error))?;
+        let held =
+            HeldLink::new(link.into(), pin).map_err(|error| KernelError::load("ask for a link", error))?;
         self.0.insert(name.to_owned(), held);
         Ok(())
     }
@@ -126,9 +127,9 @@ impl Links {
     fn mode_of_own(
         &mut self,
         root: &mut Root,
-        interface: &Interface,
+        interface: &KernelInterface,
         pins: &Pins,
-    ) -> Result<Option<AttachedMode>, KernelError> {
+    ) -> Result<Option<AttachMode>, KernelError> {
         let (name, path) = (&interface.name, pins.link(&interface.name));
         if !path.exists() {
             return Ok(None);
@@ -139,7 +140,7 @@ impl Links {
             let found = found.map_err(|error| KernelError::load("open the pinned link", error))?;
             self.hold(name, found, &path)?;
         }
-        let seat = self.0.get_mut(name).and_then(Held::seat).filter(|seat| seat.index == interface.index);
+        let seat = self.0.get_mut(name).and_then(HeldLink::seat).filter(|seat| seat.index == interface.index);
         let (Some(seat), Some(occupant)) = (seat, &interface.occupant) else { return Ok(None) };
         if seat.program != root.id()? {
             root.return_to(&path)?;
@@ -150,14 +151,18 @@ impl Links {
 }
 
 /// Tries the modes that `mode` allows, best first.
-fn climb(root: &mut Root, interface: &Interface, mode: Mode) -> Result<(FdLink, AttachedMode), KernelError> {
+fn climb(
+    root: &mut Root,
+    interface: &KernelInterface,
+    mode: Mode,
+) -> Result<(FdLink, AttachMode), KernelError> {
     let name = &interface.name;
     match mode {
-        Mode::Native => attach(root, interface, AttachedMode::Native),
-        Mode::Generic => attach(root, interface, AttachedMode::Generic),
-        Mode::Auto => attach(root, interface, AttachedMode::Native).or_else(|error| {
+        Mode::Native => attach(root, interface, AttachMode::Native),
+        Mode::Generic => attach(root, interface, AttachMode::Generic),
+        Mode::Auto => attach(root, interface, AttachMode::Native).or_else(|error| {
             warn!("{}", error.explain());
-            let link = attach(root, interface, AttachedMode::Generic)?;
+            let link = attach(root, interface, AttachMode::Generic)?;
             warn!("{name}: fell back to generic mode, which is several times slower");
             Ok(link)
         }),
@@ -166,12 +171,12 @@ fn climb(root: &mut Root, interface: &Interface, mode: Mode) -> Result<(FdLink, 
 
 fn attach(
     root: &mut Root,
-    interface: &Interface,
-    mode: AttachedMode,
-) -> Result<(FdLink, AttachedMode), KernelError> {
+    interface: &KernelInterface,
+    mode: AttachMode,
+) -> Result<(FdLink, AttachMode), KernelError> {
     let asked = match mode {
-        AttachedMode::Native => XdpMode::Driver,
-        AttachedMode::Generic => XdpMode::Skb,
+        AttachMode::Native => XdpMode::Driver,
+        AttachMode::Generic => XdpMode::Skb,
     };
     let failed = |source: io::Error| refusal(interface, mode, source);
     let program = root.program();
@@ -188,7 +193,7 @@ fn attach(
     Ok((link, mode))
 }
 
-fn refusal(interface: &Interface, mode: AttachedMode, source: io::Error) -> KernelError {
+fn refusal(interface: &KernelInterface, mode: AttachMode, source: io::Error) -> KernelError {
     let hint = match (mode, source.raw_os_error()) {
         (_, Some(nix::libc::EPERM | nix::libc::EACCES)) => {
             "filterd needs CAP_NET_ADMIN: run it as root".to_owned()
@@ -196,11 +201,11 @@ fn refusal(interface: &Interface, mode: AttachedMode, source: io::Error) -> Kern
         (_, Some(nix::libc::EBUSY | nix::libc::EEXIST)) => {
             "another XDP program came in between, or one sits on a device above it (macvlan)".to_owned()
         }
-        (AttachedMode::Native, Some(nix::libc::EOPNOTSUPP)) => format!(
+        (AttachMode::Native, Some(nix::libc::EOPNOTSUPP)) => format!(
             "its driver has no XDP support, or none while the card merges packets (hardware GRO, LRO: see `ethtool -k {}`); try `mode: generic` in the configuration (or `--mode generic`)\nto see what each interface supports: filterd doctor",
             interface.name
         ),
-        (AttachedMode::Native, Some(nix::libc::EINVAL | nix::libc::ERANGE)) => format!(
+        (AttachMode::Native, Some(nix::libc::EINVAL | nix::libc::ERANGE)) => format!(
             "its driver refuses, often because of its MTU (now {}), LRO, hardware GRO, or too few queues: see the kernel log; `mode: generic` in the configuration (or `--mode generic`) does not need the driver\nto see what each interface supports: filterd doctor",
             interface.mtu
         ),

@@ -9,13 +9,13 @@ use super::super::{KernelError, Tampering};
 const MOST: usize = 16;
 
 #[derive(Debug)]
-pub struct Mending {
+pub struct TamperingLog {
     /// The directory of the pins.
     directory: PathBuf,
     tampered: Vec<Tampering>,
 }
 
-impl Mending {
+impl TamperingLog {
     pub fn of(directory: &Path) -> Self {
         Self { directory: directory.to_owned(), tampered: Vec::new() }
     }
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_noted_is_noted_once_and_bounded() {
-        let mut mending = Mending::of(Path::new("/sys/fs/bpf/filterd"));
+    fn changes_are_recorded_once_and_bounded() {
+        let mut mending = TamperingLog::of(Path::new("/sys/fs/bpf/filterd"));
         (0..2).for_each(|_| mending.note(Tampering::Slot(None)));
         assert_eq!(mending.take(), [Tampering::Slot(None)]);
         (0..100).for_each(|program| mending.note(Tampering::Slot(Some(program))));

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use aya::programs::ProgramInfo;
 
 use super::super::interface::Occupant;
-use super::super::{AttachedMode, KernelError};
+use super::super::{AttachMode, KernelError};
 use super::root;
-use super::surroundings::Neighbours;
+use super::surroundings::LoadedPrograms;
 use crate::lock::Holder;
 
 /// The default directory in which filterds create their pin directories.
 const USUAL: &str = "/sys/fs/bpf";
 
 /// The error for an interface that another filterd or a foreign program occupies.
-pub fn refusal(occupant: &Occupant, name: &str, neighbours: &Neighbours) -> KernelError {
+pub fn refusal(occupant: &Occupant, name: &str, neighbours: &LoadedPrograms) -> KernelError {
     let (name, id) = (name.to_owned(), occupant.id);
     let (program, link) = (neighbours.name_of(id), neighbours.link_of(id));
     // The name of a program that was loaded later is not accessible, but its pins identify it.
@@ -26,8 +26,8 @@ pub fn refusal(occupant: &Occupant, name: &str, neighbours: &Neighbours) -> Kern
         return KernelError::Occupied { name, program, id, link, pins, holder };
     }
     let (mode, off) = match occupant.mode {
-        AttachedMode::Native => ("native", "xdpdrv"),
-        AttachedMode::Generic => ("generic", "xdpgeneric"),
+        AttachMode::Native => ("native", "xdpdrv"),
+        AttachMode::Generic => ("generic", "xdpgeneric"),
     };
     KernelError::Foreign { name, program, id, mode: mode.to_owned(), off: off.to_owned(), link }
 }

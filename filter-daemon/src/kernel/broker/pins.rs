@@ -25,7 +25,7 @@ use super::super::KernelError;
 use super::request::{MapName, MapPart, MapUse};
 use crate::accounts;
 use crate::config::pin;
-use crate::lock::{Lock, NotLocked, Place};
+use crate::lock::{Lock, LockedPlace, NotLocked};
 use crate::text::printable;
 
 /// The pin directory of one daemon.
@@ -158,7 +158,7 @@ impl Pins {
     /// Locks the directory, or one of its subdirectories.
     pub fn lock(&self, part: &str) -> Result<Lock, KernelError> {
         let directory = if part.is_empty() { self.directory.clone() } else { self.directory.join(part) };
-        Lock::directory(Place::Pins, &directory).map_err(|error| match error {
+        Lock::directory(LockedPlace::Pins, &directory).map_err(|error| match error {
             NotLocked::Taken(taken) => KernelError::Taken(taken),
             NotLocked::Failed(source) => KernelError::no_bpffs(&self.directory, &source),
         })

@@ -17,11 +17,11 @@ use rustix::thread::{
 };
 
 use super::super::KernelError;
-use super::client::{Answered, Place};
+use super::client::{BrokerAnswer, BrokerHost};
 use super::confine;
-use super::line::Line;
-use super::request::{Answer, Earlier, Request};
-use super::server::Server;
+use super::line::BrokerSocket;
+use super::request::{EarlierPins, Reply, Request};
+use super::server::BrokerServer;
 use crate::clock;
 use crate::seccomp;
 
@@ -43,16 +43,20 @@ const NEEDED_AT_FIRST: CapabilitySet = CapabilitySet::SYS_ADMIN.union(Capability
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The broker's process, as the daemon sees it.
-pub struct Process {
+pub struct BrokerProcess {
     /// Closing this ends the process.
-    line: Option<Line>,
+    line: Option<BrokerSocket>,
     child: Child,
 }
 
-impl Process {
+impl BrokerProcess {
     /// Starts the process. Returns the pins that it found.
-    pub fn start(directory: &Path, log: &[&str], is_beside: bool) -> Result<(Earlier, Self), KernelError> {
-        let (ours, theirs) = Line::pair()?;
+    pub fn start(
+        directory: &Path,
+        log: &[&str],
+        is_beside: bool,
+    ) -> Result<(EarlierPins, Self), KernelError> {
+        let (ours, theirs) = BrokerSocket::pair()?;
         let mut command = Command::new("/proc/self/exe");
         // Makes the process appear as filterd in `ps`.
         command.arg0("filterd").args(log).arg(VERB).arg(directory).args(is_beside.then_some(BESIDE));
@@ -62,13 +66,13 @@ impl Process {
         drop(command);
         let mut process = Self { line: Some(ours), child };
         match process.line()?.answer()? {
-            (Answer::Ready(earlier), _) => Ok((earlier, process)),
-            (Answer::Failed(error), _) => Err(error),
+            (Reply::Ready(earlier), _) => Ok((earlier, process)),
+            (Reply::Failed(error), _) => Err(error),
             (_, _) => Err(KernelError::broker_gone("it begins with an answer")),
         }
     }
 
-    fn line(&mut self) -> Result<&mut Line, KernelError> {
+    fn line(&mut self) -> Result<&mut BrokerSocket, KernelError> {
         self.line.as_mut().ok_or_else(|| KernelError::broker_gone("it was ended"))
     }
 
@@ -88,16 +92,16 @@ impl Process {
     }
 }
 
-impl Place for Process {
+impl BrokerHost for BrokerProcess {
     fn fate(&mut self) -> Option<String> {
         self.child.try_wait().ok().flatten().map(|status| status.to_string())
     }
 
-    fn serve(&mut self, request: Request) -> Answered {
+    fn serve(&mut self, request: Request) -> BrokerAnswer {
         let line = self.line()?;
         line.send(&request, None)?;
         match line.answer()? {
-            (Answer::Failed(error), _) => Err(error),
+            (Reply::Failed(error), _) => Err(error),
             answer => Ok(answer),
         }
     }
@@ -108,7 +112,7 @@ impl Place for Process {
 }
 
 /// Waits for the process, so that no successor starts while it still changes pins.
-impl Drop for Process {
+impl Drop for BrokerProcess {
     fn drop(&mut self) {
         self.close();
     }
@@ -122,15 +126,15 @@ pub fn be(directory: &Path, is_beside: bool) -> io::Result<()> {
     keep(NEEDED | NEEDED_AT_FIRST)?;
     // Signals to a whole terminal or service are meant for the daemon. The broker ends after it.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
-    let mut line = Line::of(io::stdin().as_fd().try_clone_to_owned()?);
-    let server = if is_beside { Server::beside(directory) } else { Server::open(directory) };
+    let mut line = BrokerSocket::of(io::stdin().as_fd().try_clone_to_owned()?);
+    let server = if is_beside { BrokerServer::beside(directory) } else { BrokerServer::open(directory) };
     let told = match server {
         Ok(server) => {
             keep(NEEDED)?;
             confine(directory);
             serve(server, &mut line)
         }
-        Err(error) => line.send(&Answer::Failed(error), None),
+        Err(error) => line.send(&Reply::Failed(error), None),
     };
     told.map_err(io::Error::other)
 }
@@ -140,12 +144,12 @@ fn confine(directory: &Path) {
     if let Err(error) = confine::to_pins(directory) {
         tracing::warn!("the broker is not confined by Landlock: {error}");
     }
-    if let Err(error) = seccomp::restrict(seccomp::Process::Broker) {
+    if let Err(error) = seccomp::restrict(seccomp::ProcessKind::Broker) {
         tracing::warn!("the broker is not confined by seccomp: {error}");
     }
 }
 
-fn serve(mut server: Server, line: &mut Line) -> Result<(), KernelError> {
+fn serve(mut server: BrokerServer, line: &mut BrokerSocket) -> Result<(), KernelError> {
     // A thread inherits the capabilities of its creator, so loaders start after these were reduced.
     server.begin_loaders();
     let ended = answer(&mut server, line);
@@ -154,11 +158,10 @@ fn serve(mut server: Server, line: &mut Line) -> Result<(), KernelError> {
     ended
 }
 
-fn answer(server: &mut Server, line: &mut Line) -> Result<(), KernelError> {
-    line.send(&Answer::Ready(server.earlier()), None)?;
+fn answer(server: &mut BrokerServer, line: &mut BrokerSocket) -> Result<(), KernelError> {
+    line.send(&Reply::Ready(server.earlier()), None)?;
     while let Some((request, _)) = line.receive::<Request>()? {
-        let (answer, descriptor) =
-            server.serve(request).unwrap_or_else(|error| (Answer::Failed(error), None));
+        let (answer, descriptor) = server.serve(request).unwrap_or_else(|error| (Reply::Failed(error), None));
         line.send(&answer, descriptor)?;
     }
     Ok(())

@@ -21,7 +21,7 @@ const STAYS_FREE: u64 = 16;
 
 /// Memory of kept maps, and of discarded maps that may not be freed yet.
 #[derive(Debug)]
-pub struct Ration {
+pub struct MemoryLimit {
     /// Bytes of kept maps at the last count.
     kept: u64,
     /// Bytes of discarded maps.
@@ -33,7 +33,7 @@ pub struct Ration {
     floor: u64,
 }
 
-impl Ration {
+impl MemoryLimit {
     /// Starts with the machine's memory. If it is unknown, only the limit of all tables applies.
     pub fn begin(machine: Option<u64>, now: Instant) -> Self {
         let most = machine.map_or(MOST_BYTES, |bytes| MOST_BYTES.min(bytes / 4 * QUARTERS));
@@ -82,13 +82,13 @@ mod tests {
 
     const MEBIBYTE: u64 = 1 << 20;
 
-    fn ration() -> (Ration, Instant) {
+    fn ration() -> (MemoryLimit, Instant) {
         let now = Instant::now();
-        (Ration::begin(Some(1024 * MEBIBYTE), now), now)
+        (MemoryLimit::begin(Some(1024 * MEBIBYTE), now), now)
     }
 
     #[test]
-    fn maps_made_and_discarded_again_and_again_end() {
+    fn repeated_make_and_discard_is_refused() {
         let (mut ration, now) = ration();
         let map = 32 * MEBIBYTE;
         let made = (0..).take_while(|_| {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn all_tables_can_be_made_anew_each_minute() {
+    fn all_tables_can_be_rebuilt_every_minute() {
         let (mut ration, mut now) = ration();
         let all = 300 * MEBIBYTE;
         ration.count(all, now);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_memory_of_a_machine_is_left_to_others() {
+    fn last_free_memory_is_left_to_others() {
         let (ration, _) = ration();
         ration.may_make("addresses", MEBIBYTE, Some(65 * MEBIBYTE)).unwrap();
         let refused = ration.may_make("addresses", MEBIBYTE, Some(65 * MEBIBYTE - 1)).unwrap_err();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_aside_counts_too() {
+    fn rings_count_as_discarded_memory() {
         let (mut ration, now) = ration();
         (0..768).for_each(|_| ration.made_aside(MEBIBYTE));
         assert!(ration.may_make("samples", MEBIBYTE, None).is_err());

@@ -4,8 +4,8 @@
 use filter_common::flow::KEY_WORDS;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Attached, KernelError, Link, Tampering};
-use super::counts::Counts;
+use super::super::{Attachment, KernelError, Link, Tampering};
+use super::counts::PacketCounts;
 use crate::config::Mode;
 use filter_common::sets::SetName;
 
@@ -239,7 +239,7 @@ pub enum Request {
 
 /// The pins of an earlier filterd that the broker found when it began.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct Earlier {
+pub struct EarlierPins {
     /// The highest number of a pinned map; zero if there is none.
     pub latest_generation: u64,
     /// Whether there is a table of blocked targets.
@@ -252,7 +252,7 @@ pub struct Earlier {
 
 /// Changes by others that the broker found since the last such report.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Mended {
+pub struct Repairs {
     /// Whether the egress program was attached somewhere since then.
     pub egress: bool,
     /// Changes that the broker has reverted.
@@ -262,19 +262,19 @@ pub struct Mended {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Answer {
+pub enum Reply {
     Done,
     /// Every link has the program of this number now.
     Renewed(u32),
     /// The pins are complete.
-    Mended(Mended),
+    Mended(Repairs),
     /// The object is not ready yet.
     NotYet,
-    Attached(Attached),
+    Attached(Attachment),
     /// Every link that is still on an interface.
     Links(Vec<Link>),
-    Counted(Counts),
+    Counted(PacketCounts),
     /// The first message, sent when the broker is ready.
-    Ready(Earlier),
+    Ready(EarlierPins),
     Failed(KernelError),
 }

@@ -16,7 +16,7 @@ use tracing::info;
 
 use super::super::{KernelError, Tampering};
 use super::judge::Judge;
-use super::mending::Mending;
+use super::mending::TamperingLog;
 use super::pins::Pins;
 use super::storage;
 use crate::text::printable;
@@ -33,7 +33,7 @@ pub struct Root {
     slot: MapData,
     seen: Array<MapData, u32>,
     /// The judge that was last put into the slot.
-    met: Option<Met>,
+    met: Option<PublishedJudge>,
     /// Whether the root of another version is still attached.
     succeeds: bool,
     /// Whether no root was pinned.
@@ -41,7 +41,7 @@ pub struct Root {
 }
 
 /// A judge that packets meet.
-struct Met {
+struct PublishedJudge {
     program: ProgramFd,
     id: u32,
 }
@@ -112,7 +112,7 @@ impl Root {
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("publish the judge", error);
         let program = judge.program().try_clone().map_err(|error| failed(&error))?;
         self.next.set(0, &program, 0).map_err(|error| failed(&error))?;
-        self.met = Some(Met { program, id: judge.id() });
+        self.met = Some(PublishedJudge { program, id: judge.id() });
         if self.succeeds { self.succeed(pins) } else { Ok(()) }
     }
 
@@ -155,7 +155,7 @@ impl Root {
     }
 
     /// Restores the judge in the slot, if someone emptied it or put another program there.
-    pub fn mend_slot(&mut self, mending: &mut Mending) -> Result<(), KernelError> {
+    pub fn mend_slot(&mut self, mending: &mut TamperingLog) -> Result<(), KernelError> {
         let Some(met) = &self.met else { return Ok(()) };
         let found = match self.seen.get(&0, 0) {
             Ok(program) => Some(program),
@@ -172,7 +172,7 @@ impl Root {
     }
 
     /// Pins the root, its slot and its version again where someone removed or replaced them.
-    pub fn mend(&mut self, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
+    pub fn mend(&mut self, pins: &Pins, mending: &mut TamperingLog) -> Result<(), KernelError> {
         if self.succeeds {
             return Ok(());
         }

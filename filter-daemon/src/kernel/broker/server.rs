@@ -12,17 +12,17 @@ use std::path::Path;
 use super::super::{KernelError, Link, version};
 use super::counters::{self, slots};
 use super::egress::Egress;
-use super::judge::{Foreseen, Judge, Loader};
-use super::kept::Kept;
+use super::judge::{BackgroundJudge, Judge, Loader};
+use super::kept::KeptMaps;
 use super::link::{Links, is_on_an_interface};
 use super::making::Making;
-use super::mending::Mending;
+use super::mending::TamperingLog;
 use super::pins::Pins;
-use super::ration::Ration;
-use super::request::{Answer, Earlier, MapUse, Request};
+use super::ration::MemoryLimit;
+use super::request::{EarlierPins, MapUse, Reply, Request};
 use super::root::Root;
 use super::storage;
-use super::surroundings::{self, Neighbours};
+use super::surroundings::{self, LoadedPrograms};
 use crate::clock;
 use crate::config::check_interface_name;
 use crate::lock::Lock;
@@ -30,16 +30,16 @@ use crate::memory;
 use aya::maps::MapData;
 
 /// Everything that belongs to one daemon in the kernel.
-pub struct Server {
+pub struct BrokerServer {
     pins: Pins,
     root: Root,
     links: Links,
     egress: Egress,
-    kept: Kept,
-    ration: Ration,
+    kept: KeptMaps,
+    ration: MemoryLimit,
     making: Making,
     /// Changes by others, until the daemon asks for them.
-    mending: Mending,
+    mending: TamperingLog,
     /// Descriptors of the `kept` maps and of the counters, for pinning them again if someone removes their
     /// pins.
     tables: Vec<(MapUse, MapData)>,
@@ -48,9 +48,9 @@ pub struct Server {
     /// published.
     ring: Option<MapData>,
     /// The programs that were loaded when the broker began.
-    neighbours: Neighbours,
+    neighbours: LoadedPrograms,
     loader: Loader,
-    foreseen: Option<Foreseen>,
+    foreseen: Option<BackgroundJudge>,
     ready: Option<Judge>,
     published: Option<Judge>,
     /// Whether there were links when the broker began.
@@ -65,7 +65,7 @@ pub struct Server {
     lock: Lock,
 }
 
-impl Server {
+impl BrokerServer {
     /// Opens the pins under `directory`. A filter that an earlier daemon left there keeps working until a new
     /// judge is published.
     pub fn open(directory: &Path) -> Result<Self, KernelError> {
@@ -97,21 +97,21 @@ impl Server {
 
     fn with(pins: Pins, root: Root, lock: Lock, is_apart: bool) -> Self {
         let found_at_work = is_apart || !pins.links().is_empty();
-        let (links, kept) = (Links::default(), Kept::behind(pins.latest_generation()));
-        let mending = Mending::of(pins.directory());
+        let (links, kept) = (Links::default(), KeptMaps::behind(pins.latest_generation()));
+        let mending = TamperingLog::of(pins.directory());
         Self {
             pins,
             root,
             links,
             egress: Egress::default(),
             kept,
-            ration: Ration::begin(memory::of_the_machine(), clock::instant()),
+            ration: MemoryLimit::begin(memory::of_the_machine(), clock::instant()),
             making: Making::default(),
             mending,
             tables: Vec::new(),
             counters: None,
             ring: None,
-            neighbours: Neighbours::look(),
+            neighbours: LoadedPrograms::look(),
             loader: Loader::default(),
             foreseen: None,
             ready: None,
@@ -130,8 +130,8 @@ impl Server {
     }
 
     /// Describes the pins that the broker found.
-    pub fn earlier(&self) -> Earlier {
-        Earlier {
+    pub fn earlier(&self) -> EarlierPins {
+        EarlierPins {
             latest_generation: self.pins.latest_generation(),
             blocked: self.pins.has_blocked(),
             attached: self.found_at_work,
@@ -140,28 +140,28 @@ impl Server {
     }
 
     /// Carries out a request, then updates the memory count.
-    pub fn serve(&mut self, request: Request) -> Result<(Answer, Option<OwnedFd>), KernelError> {
+    pub fn serve(&mut self, request: Request) -> Result<(Reply, Option<OwnedFd>), KernelError> {
         let answer = self.carry_out(request);
         self.ration.count(self.kept.bytes(), clock::instant());
         answer
     }
 
-    fn carry_out(&mut self, request: Request) -> Result<(Answer, Option<OwnedFd>), KernelError> {
+    fn carry_out(&mut self, request: Request) -> Result<(Reply, Option<OwnedFd>), KernelError> {
         let answer = match request {
             Request::Make { map, generation, words } => {
                 let name = MapUse { map, generation };
-                self.may_make(name, words)?;
+                self.check_make(name, words)?;
                 let made = storage::create(map, words)?;
                 self.kept.made(name, words);
-                return Ok((Answer::Done, Some(self.hand_over(name, made)?)));
+                return Ok((Reply::Done, Some(self.hand_over(name, made)?)));
             }
             Request::Begin { map, generation, words } => {
                 let name = MapUse { map, generation };
-                self.may_make(name, words)?;
+                self.check_make(name, words)?;
                 // The map counts from now on, so that no more maps are begun than the limit allows.
                 self.kept.made(name, words);
                 self.making.begin(name, words);
-                Answer::Done
+                Reply::Done
             }
             Request::Collect { map, generation, waits } => {
                 let name = MapUse { map, generation };
@@ -169,16 +169,16 @@ impl Server {
             }
             Request::Discard { map, generation } => {
                 self.discard(MapUse { map, generation })?;
-                Answer::Done
+                Reply::Done
             }
             Request::Foresee(blueprint) => self.foresee(blueprint)?,
             Request::Prepare(blueprint) => {
                 self.prepare(blueprint)?;
-                Answer::Done
+                Reply::Done
             }
             Request::Publish => {
                 self.publish()?;
-                Answer::Done
+                Reply::Done
             }
             Request::Attach { name, index, mode } => {
                 must_be_a_name(&name)?;
@@ -190,21 +190,21 @@ impl Server {
                     self.egress.attach(&name, index, &self.pins);
                 }
                 let Self { links, root, pins, neighbours, .. } = self;
-                Answer::Attached(links.attach(root, &interface, mode, pins, neighbours)?)
+                Reply::Attached(links.attach(root, &interface, mode, pins, neighbours)?)
             }
             Request::Detach { interface } => {
                 must_be_a_name(&interface)?;
                 self.must_be_in_time()?;
                 self.links.detach(&interface, &self.pins)?;
                 self.egress.detach(&interface, &self.pins)?;
-                Answer::Done
+                Reply::Done
             }
             Request::Adopt => {
                 self.must_be_in_time()?;
                 self.links.adopt(&mut self.root, &self.pins);
-                Answer::Done
+                Reply::Done
             }
-            Request::Look => Answer::Links(self.look()),
+            Request::Look => Reply::Links(self.look()),
             Request::Rename { from, to, formerly } => {
                 [&from, &to].into_iter().chain(&formerly).try_for_each(|name| must_be_a_name(name))?;
                 self.must_be_in_time()?;
@@ -213,63 +213,63 @@ impl Server {
                 if let Some(counters) = &self.counters {
                     slots::rename(&counters::window(counters)?, &from, &to);
                 }
-                Answer::Done
+                Reply::Done
             }
             Request::Renew => {
                 self.must_be_in_time()?;
-                Answer::Renewed(self.renew()?)
+                Reply::Renewed(self.renew()?)
             }
             Request::MendPins => {
                 self.mend_pins()?;
-                Answer::Mended(self.mended())
+                Reply::Mended(self.mended())
             }
             Request::Samples => {
-                self.may_make_bytes("samples", storage::RING.into())?;
+                self.check_bytes("samples", storage::RING.into())?;
                 let ring = self.ring.insert(storage::create_ring()?);
                 self.ration.made_aside(storage::RING.into());
-                return Ok((Answer::Done, Some(mend::share(ring)?)));
+                return Ok((Reply::Done, Some(mend::share(ring)?)));
             }
-            Request::Ports => return Ok((Answer::Done, Some(self.egress.ports()?))),
+            Request::Ports => return Ok((Reply::Done, Some(self.egress.ports()?))),
             Request::Seed(keys) => {
                 self.egress.seed(&keys, clock::at_last_tick())?;
-                Answer::Done
+                Reply::Done
             }
-            Request::Count => Answer::Counted(counters::read(self.counters.as_ref(), &self.pins)?),
+            Request::Count => Reply::Counted(counters::read(self.counters.as_ref(), &self.pins)?),
             Request::Succeed { too_late } => {
                 self.too_late = too_late;
                 self.must_be_in_time()?;
                 if let (true, Some(judge)) = (self.is_apart, &self.published) {
                     self.root.meet(judge, &self.pins)?;
                 }
-                Answer::Done
+                Reply::Done
             }
             Request::Settle => {
                 self.settle()?;
-                Answer::Done
+                Reply::Done
             }
             Request::ComeBack => {
                 self.come_back()?;
-                Answer::Done
+                Reply::Done
             }
             Request::GiveWay => {
                 self.is_gone = true;
-                Answer::Done
+                Reply::Done
             }
-            Request::Rollback if self.found_at_work => Answer::Done,
+            Request::Rollback if self.found_at_work => Reply::Done,
             Request::Rollback | Request::Remove => {
                 self.remove()?;
-                Answer::Done
+                Reply::Done
             }
         };
         Ok((answer, None))
     }
 
-    fn may_make(&mut self, map: MapUse, words: u32) -> Result<(), KernelError> {
+    fn check_make(&mut self, map: MapUse, words: u32) -> Result<(), KernelError> {
         self.kept.may_make(map, words)?;
-        self.may_make_bytes(map.map.name(), u64::from(words) * 8)
+        self.check_bytes(map.map.name(), u64::from(words) * 8)
     }
 
-    fn may_make_bytes(&mut self, name: &str, bytes: u64) -> Result<(), KernelError> {
+    fn check_bytes(&mut self, name: &str, bytes: u64) -> Result<(), KernelError> {
         self.ration.count(self.kept.bytes(), clock::instant());
         self.ration.may_make(name, bytes, memory::free_on_the_machine())
     }
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_interface_leads_out_of_the_pins() {
+    fn interface_names_cannot_leave_pin_directory() {
         assert!(must_be_a_name("eth0").is_ok());
         for path in ["../tables", "a/b", "..", "", "/etc/passwd"] {
             assert!(must_be_a_name(path).is_err(), "{path}");

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_sizes_of_tables_are_sizes() {
+    fn only_table_sizes_are_accepted() {
         let bytes = |part, words| {
             let [block, allow] =
                 [SetName::Block, SetName::Allow].map(|set| bytes(MapName { set, part }, words));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn one_word_of_what_is_allowed_tells_whether_any_of_it_may_be_blocked() {
+    fn overlap_map_is_one_word_of_allow() {
         let overlap = |set, words| bytes(MapName { set, part: MapPart::Overlap }, words);
         assert_eq!([overlap(SetName::Allow, 1), overlap(SetName::Allow, 2)], [Some(8), None]);
         assert_eq!(overlap(SetName::Block, 1), None);

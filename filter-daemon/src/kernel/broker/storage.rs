@@ -7,7 +7,7 @@ use aya::maps::{MapData, MapInfo};
 use aya_obj::Map;
 
 use super::super::KernelError;
-use super::mending::Mending;
+use super::mending::TamperingLog;
 use super::request::MapName;
 
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
@@ -46,7 +46,7 @@ pub fn pin(made: &MapData, path: &Path) -> Result<(), KernelError> {
 }
 
 /// Pins a map again if its pin is missing or leads elsewhere.
-pub fn pin_again(held: &MapData, path: &Path, mending: &mut Mending) -> Result<(), KernelError> {
+pub fn pin_again(held: &MapData, path: &Path, mending: &mut TamperingLog) -> Result<(), KernelError> {
     let failed = |error| KernelError::load("look at the pin of a map", error);
     let ours = held.info().map_err(failed)?.id();
     let there = || MapInfo::from_pin(path).map(|there| there.id()).map_err(failed);

@@ -7,17 +7,21 @@ use aya::programs::{loaded_links, loaded_programs};
 
 use super::super::KernelError;
 use super::super::error::UNNAMED;
-use super::super::interface::{self, Interface};
+use super::super::interface::{self, KernelInterface};
 
 /// More programs than a machine has.
 const MOST: usize = 4096;
 
 /// The interface of this name, if it still has this index.
-pub fn interface(name: &str, index: u32) -> Result<Interface, KernelError> {
+pub fn interface(name: &str, index: u32) -> Result<KernelInterface, KernelError> {
     must_agree(look_up(name)?, name, index)
 }
 
-fn must_agree(found: Option<Interface>, name: &str, index: u32) -> Result<Interface, KernelError> {
+fn must_agree(
+    found: Option<KernelInterface>,
+    name: &str,
+    index: u32,
+) -> Result<KernelInterface, KernelError> {
     let why = match found {
         Some(found) if found.name == name && found.index == index => return Ok(found),
         Some(found) => format!("it is number {} now, and number {index} was meant", found.index),
@@ -26,9 +30,9 @@ fn must_agree(found: Option<Interface>, name: &str, index: u32) -> Result<Interf
     Err(KernelError::refused(&format!("attach to {name}"), &why))
 }
 
-fn look_up(name: &str) -> Result<Option<Interface>, KernelError> {
+fn look_up(name: &str) -> Result<Option<KernelInterface>, KernelError> {
     let failed = |reason: String| KernelError::Netlink { reason };
-    let ask = || -> Result<Option<Interface>, KernelError> {
+    let ask = || -> Result<Option<KernelInterface>, KernelError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
         runtime.map_err(|error| failed(error.to_string()))?.block_on(interface::named(name))
     };
@@ -43,13 +47,13 @@ fn look_up(name: &str) -> Result<Option<Interface>, KernelError> {
 
 /// The programs and links that existed when the broker began. Later it lacks the capability to ask.
 #[derive(Debug, Default)]
-pub struct Neighbours {
+pub struct LoadedPrograms {
     names: HashMap<u32, String>,
     /// Pairs of a link and the program that it attaches.
     links: Vec<(u32, u32)>,
 }
 
-impl Neighbours {
+impl LoadedPrograms {
     /// Reads them. Without the capability the programs have no names.
     pub fn look() -> Self {
         let programs = loaded_programs().flatten().take(MOST);
@@ -76,8 +80,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interface_is_attached_to_only_by_its_own_name_and_number() {
-        let there = |name: &str, index| Interface { name: name.into(), index, mtu: 1500, occupant: None };
+    fn attach_requires_matching_name_and_index() {
+        let there =
+            |name: &str, index| KernelInterface { name: name.into(), index, mtu: 1500, occupant: None };
         must_agree(Some(there("eth0", 2)), "eth0", 2).unwrap();
         let why = |found, name, index| must_agree(found, name, index).unwrap_err().to_string();
         assert!(

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_stand_in_the_read_only_data_and_nothing_else_is_touched() {
+    fn only_read_only_settings_are_written() {
         let settings: Vec<u64> = (0..WORDS as u64).map(|word| word | 0xF11E << 48).collect();
         let mut object = JUDGE.to_vec();
         write_settings(&mut object, &settings).expect("a judge has settings");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_with_other_settings_is_refused_and_left_as_it_is() {
+    fn object_with_other_settings_stays_unchanged() {
         let mut object = JUDGE.to_vec();
         assert!(write_settings(&mut object, &[7; WORDS - 1]).is_err());
         assert!(write_settings(&mut object, &[7; WORDS + 1]).is_err());

@@ -12,9 +12,9 @@ use filter_common::target::Prefix6;
 
 use super::*;
 use crate::kernel::broker::request::MapPart;
-use crate::kernel::kind::{Addresses, Entries, Live};
-use crate::kernel::needs::Labels;
-use crate::kernel::tests::memory::Memory;
+use crate::kernel::kind::{AddressTable, Entries, Live};
+use crate::kernel::needs::LabelSource;
+use crate::kernel::tests::memory::KernelInMemory;
 
 /// A key that an attacker knows.
 const KNOWN: exact::Key = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9];
@@ -35,24 +35,24 @@ thread_local! {
 
 /// The table of addresses, with keys that a test chose.
 #[derive(Clone, Copy)]
-struct Keyed(Addresses);
+struct Keyed(AddressTable);
 
 impl Kind for Keyed {
     type Scheme = Exact;
 
-    const PART: MapPart = Addresses::PART;
-    const NAME: &str = Addresses::NAME;
+    const PART: MapPart = AddressTable::PART;
+    const NAME: &str = AddressTable::NAME;
 
     fn smallest_for(entries: u64) -> Option<Geometry> {
-        Addresses::smallest_for(entries)
+        AddressTable::smallest_for(entries)
     }
 
     fn most() -> u64 {
-        Addresses::most()
+        AddressTable::most()
     }
 
     fn new(generation: u64, geometry: Geometry, is_labelled: bool) -> Self {
-        let own = Addresses::new(generation, geometry, is_labelled);
+        let own = AddressTable::new(generation, geometry, is_labelled);
         let chosen = CHOSEN.with_borrow_mut(VecDeque::pop_front);
         Self(chosen.map_or(own, |key| own.under(key)))
     }
@@ -81,12 +81,12 @@ impl Kind for Keyed {
         &'a self,
         live: Option<&'a Live<Self>>,
         wanted: &'a impl SixTargets,
-    ) -> impl Iterator<Item = Entry<Self>> + 'a {
+    ) -> impl Iterator<Item = TableEntry<Self>> + 'a {
         self.0.entries(live, wanted)
     }
 
     fn copied(live: Option<&Live<Self>>) -> Option<Entries<Self>> {
-        Addresses::copied(live)
+        AddressTable::copied(live)
     }
 
     fn page(
@@ -102,7 +102,7 @@ impl Kind for Keyed {
 /// Supplies no labels and no prefixes: tables of addresses need nothing else.
 struct Nothing;
 
-impl Labels for Nothing {}
+impl LabelSource for Nothing {}
 
 impl SixTargets for Nothing {
     fn six_after(&self, _: Option<Prefix6>) -> impl Iterator<Item = Prefix6> {
@@ -112,7 +112,7 @@ impl SixTargets for Nothing {
 
 /// A table, and the addresses that were added.
 struct World {
-    family: Family<Keyed>,
+    family: TableFamily<Keyed>,
     maps: Maps,
     came: Vec<u64>,
 }
@@ -121,8 +121,8 @@ impl World {
     /// An empty table. It and the next ones get these keys.
     fn new(keys: &[exact::Key]) -> Self {
         CHOSEN.set(keys.iter().copied().collect());
-        let mut maps = Maps::new(Memory::default().broker());
-        let mut family = Family::new(Store::new(SetName::Block));
+        let mut maps = Maps::new(KernelInMemory::default().broker());
+        let mut family = TableFamily::new(TableStore::new(SetName::Block));
         family.make_room(1, &mut maps, &Nothing).expect("the kernel is well");
         family.publish();
         Self { family, maps, came: Vec::new() }
@@ -186,7 +186,7 @@ fn next_larger(geometry: Geometry) -> Geometry {
 }
 
 #[test]
-fn whom_one_key_refuses_another_takes_into_a_table_no_larger() {
+fn new_key_accepts_without_growth() {
     let mut world = World::new(&[KNOWN]);
     let before = world.geometry();
     world.come(crowd(before));
@@ -195,7 +195,7 @@ fn whom_one_key_refuses_another_takes_into_a_table_no_larger() {
 }
 
 #[test]
-fn where_as_many_keys_refuse_as_are_tried_the_table_is_made_larger() {
+fn table_grows_after_all_keys_refuse() {
     // The first key has accepted some addresses before it refuses.
     let mut world = World::new(&[KNOWN; 1 + KEYS as usize]);
     let before = world.geometry();
@@ -205,7 +205,7 @@ fn where_as_many_keys_refuse_as_are_tried_the_table_is_made_larger() {
 }
 
 #[test]
-fn a_larger_table_whose_key_refuses_is_made_aside_again_and_no_larger() {
+fn refused_larger_table_retries_same_size() {
     let (mut world, wanted) = World::before_growth(&[KNOWN]);
     world.grow();
     world.must_hold_all();
@@ -213,7 +213,7 @@ fn a_larger_table_whose_key_refuses_is_made_aside_again_and_no_larger() {
 }
 
 #[test]
-fn where_as_many_keys_refuse_a_larger_table_as_are_tried_one_larger_still_is_made() {
+fn repeated_refusal_makes_an_even_larger_table() {
     let (mut world, refused) = World::before_growth(&[KNOWN; KEYS as usize]);
     world.grow();
     world.must_hold_all();
@@ -221,7 +221,7 @@ fn where_as_many_keys_refuse_a_larger_table_as_are_tried_one_larger_still_is_mad
 }
 
 #[test]
-fn who_waits_for_a_larger_table_whose_key_refuses_gets_another_one() {
+fn waiting_caller_gets_table_with_new_key() {
     let (mut world, wanted) = World::before_growth(&[KNOWN]);
     let more = world.geometry().limit() + 1;
     assert!(world.family.grow_aside(more, &mut world.maps).expect("the kernel is well"));
@@ -231,7 +231,7 @@ fn who_waits_for_a_larger_table_whose_key_refuses_gets_another_one() {
 }
 
 #[test]
-fn those_who_come_one_by_one_while_a_small_table_grows_do_not_wait_for_the_larger_one() {
+fn single_additions_do_not_wait_for_growth() {
     let mut world = World::new(&[]);
     let limit = world.geometry().limit();
     world.come((0..limit).collect());
@@ -248,7 +248,7 @@ fn those_who_come_one_by_one_while_a_small_table_grows_do_not_wait_for_the_large
 /// The caller asks which tables are filled and loads a judge for these. Before the fix, a table that was
 /// filled a moment later came into use anyway, and every request waited for its judge.
 #[test]
-fn a_table_takes_its_place_only_if_the_caller_found_it_filled() {
+fn unannounced_filled_table_waits_a_step() {
     let mut world = World::new(&[]);
     let before = world.geometry();
     assert!(world.family.grow_aside(before.limit() + 1, &mut world.maps).expect("the kernel is well"));

@@ -6,17 +6,17 @@ use filter_common::flow::KEY_WORDS;
 
 use super::Filter;
 use crate::config::Mode;
-use crate::kernel::broker::request::{Answer, Mended, Request};
-use crate::kernel::{Attached, Interface, KernelError, Link};
+use crate::kernel::broker::request::{Repairs, Reply, Request};
+use crate::kernel::{Attachment, KernelError, KernelInterface, Link};
 
 impl Filter {
-    pub fn attach(&mut self, interface: Interface, mode: Mode) -> Result<Attached, KernelError> {
+    pub fn attach(&mut self, interface: KernelInterface, mode: Mode) -> Result<Attachment, KernelError> {
         match self.maps.broker().ask(Request::Attach {
             name: interface.name,
             index: interface.index,
             mode,
         })? {
-            (Answer::Attached(attached), _) => Ok(attached),
+            (Reply::Attached(attached), _) => Ok(attached),
             _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
     }
@@ -34,7 +34,7 @@ impl Filter {
     /// Our links that are still on interfaces, with the programs there.
     pub fn links(&mut self) -> Result<Vec<Link>, KernelError> {
         match self.maps.broker().ask(Request::Look)? {
-            (Answer::Links(links), _) => Ok(links),
+            (Reply::Links(links), _) => Ok(links),
             _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
     }
@@ -54,16 +54,16 @@ impl Filter {
     /// attached then.
     pub fn renew(&mut self) -> Result<u32, KernelError> {
         match self.maps.broker().ask(Request::Renew)? {
-            (Answer::Renewed(program), _) => Ok(program),
+            (Reply::Renewed(program), _) => Ok(program),
             _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
     }
 
     /// Restores pins, the judge in its slot, and the egress program, wherever someone removed or replaced
     /// them. Fails if one cannot be restored.
-    pub fn mend_pins(&mut self) -> Result<Mended, KernelError> {
+    pub fn mend_pins(&mut self) -> Result<Repairs, KernelError> {
         match self.maps.broker().ask(Request::MendPins)? {
-            (Answer::Mended(mended), _) => Ok(mended),
+            (Reply::Mended(mended), _) => Ok(mended),
             _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
     }
@@ -75,7 +75,7 @@ impl Filter {
     }
 
     /// True if an earlier filterd left tables.
-    pub fn was_left_at_work(&mut self) -> bool {
+    pub fn find_earlier_tables(&mut self) -> bool {
         self.maps.broker().latest_generation() > 0
     }
 

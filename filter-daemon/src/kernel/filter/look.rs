@@ -8,9 +8,9 @@ use filter_common::reason::{Outcome, Reason, Told, Verdict};
 use filter_common::sets::{PerSet, SetName, Slot};
 
 use super::Filter;
-use crate::kernel::broker::counts::Counts;
-use crate::kernel::broker::request::{Answer, Request};
-use crate::kernel::seen::{Seen, SetWindows};
+use crate::kernel::broker::counts::PacketCounts;
+use crate::kernel::broker::request::{Reply, Request};
+use crate::kernel::seen::{PublishedTables, SetWindows};
 use crate::kernel::window::Window;
 use crate::kernel::{KernelError, ListCount, Occupancy};
 
@@ -50,11 +50,11 @@ impl Filter {
         self.seen()?.label(source)
     }
 
-    pub(super) fn seen(&self) -> Option<Seen<'_>> {
+    pub(super) fn seen(&self) -> Option<PublishedTables<'_>> {
         let settings = self.published.as_ref()?.words();
         let sets = PerSet::from_fn(|name| self.sets[name].windows());
         let labels = PerSet::from_fn(|name| self.sets[name].labels());
-        Some(Seen { settings, sets, overlap: self.overlap.words(), labels })
+        Some(PublishedTables { settings, sets, overlap: self.overlap.words(), labels })
     }
 
     /// Packets by outcome since the filter was first attached.
@@ -63,9 +63,9 @@ impl Filter {
     }
 
     /// All counters, in total and by interface.
-    pub fn counted(&mut self) -> Result<Counts, KernelError> {
+    pub fn counted(&mut self) -> Result<PacketCounts, KernelError> {
         match self.maps.broker().ask(Request::Count)? {
-            (Answer::Counted(counts), _) => Ok(counts),
+            (Reply::Counted(counts), _) => Ok(counts),
             _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
     }

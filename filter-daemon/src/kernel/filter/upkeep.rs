@@ -6,9 +6,9 @@ use filter_common::sets::{PerSet, SetName};
 
 use super::Filter;
 use crate::kernel::KernelError;
-use crate::kernel::growth::Growing;
+use crate::kernel::growth::GrowingFamilies;
 use crate::kernel::needs::{Needs, Truth};
-use crate::kernel::set::Set;
+use crate::kernel::set::SourceSet;
 
 impl Filter {
     /// True if the current tables of all sets have room for `needs`.
@@ -35,8 +35,8 @@ impl Filter {
     }
 
     /// The families whose larger table is being made.
-    pub fn growing(&self) -> Growing {
-        self.sets.iter().fold(Growing::default(), |growing, (_, set)| growing | set.growing())
+    pub fn growing(&self) -> GrowingFamilies {
+        self.sets.iter().fold(GrowingFamilies::default(), |growing, (_, set)| growing | set.growing())
     }
 
     /// Starts making larger tables in the background for each family whose table is too small for `needs`.
@@ -45,11 +45,11 @@ impl Filter {
     ///
     /// Also fails if the last such table could not be published. Otherwise callers would wait as long as the
     /// kernel refuses.
-    pub fn grow_aside(&mut self, needs: &Needs, _truth: &impl Truth) -> Result<Growing, KernelError> {
+    pub fn grow_aside(&mut self, needs: &Needs, _truth: &impl Truth) -> Result<GrowingFamilies, KernelError> {
         self.in_vain.take().map_or(Ok(()), Err)?;
         let Self { sets, maps, .. } = self;
         let mut sets = sets.iter_mut();
-        sets.try_fold(Growing::default(), |growing, (name, set)| {
+        sets.try_fold(GrowingFamilies::default(), |growing, (name, set)| {
             Ok(growing | set.grow_aside(&needs[name], maps)?)
         })
     }
@@ -124,7 +124,7 @@ impl Filter {
         if self.waits_for_judge(&filled) {
             return Ok(());
         }
-        let growing = |sets: &PerSet<Set>| PerSet::from_fn(|name| sets[name].growing());
+        let growing = |sets: &PerSet<SourceSet>| PerSet::from_fn(|name| sets[name].growing());
         let before = growing(&self.sets);
         let mut planned = self.step(&filled, truth);
         let after = growing(&self.sets);
@@ -142,7 +142,7 @@ impl Filter {
     /// Loads the judge for the filled larger tables in the background. True if it is worth waiting for,
     /// because the verifier takes time and the owner must serve other requests. If changes made in between
     /// require another judge, that one is loaded when it is published.
-    fn waits_for_judge(&mut self, filled: &PerSet<Growing>) -> bool {
+    fn waits_for_judge(&mut self, filled: &PerSet<GrowingFamilies>) -> bool {
         let foreseen = PerSet::from_fn(|name| self.sets[name].foreseen(filled[name]));
         if foreseen.iter().all(|(_, set)| set.is_none()) {
             self.foreseen = None;
@@ -150,7 +150,7 @@ impl Filter {
         }
         let sets = PerSet::from_fn(|name| foreseen[name].clone().unwrap_or_else(|| self.sets[name].spec()));
         let spec = self.spec_of(sets);
-        let count = |set: &Growing| usize::from(set.addresses) + usize::from(set.six);
+        let count = |set: &GrowingFamilies| usize::from(set.addresses) + usize::from(set.six);
         let filled = filled.iter().map(|(_, set)| count(set)).sum();
         let (asked, before) = self.foreseen.get_or_insert_with(|| (spec.clone(), filled));
         if *asked != spec {
@@ -168,7 +168,7 @@ impl Filter {
         self.maps.broker().foresee(spec.blueprint()).unwrap_or(false)
     }
 
-    fn step(&mut self, filled: &PerSet<Growing>, truth: &impl Truth) -> Result<(), KernelError> {
+    fn step(&mut self, filled: &PerSet<GrowingFamilies>, truth: &impl Truth) -> Result<(), KernelError> {
         let Self { sets, maps, .. } = self;
         sets.iter_mut().try_for_each(|(name, set)| set.step(filled[name], maps, truth.of(name)))
     }

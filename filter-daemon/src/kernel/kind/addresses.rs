@@ -18,14 +18,14 @@ use crate::kernel::needs::{self, SixTargets};
 /// The settings of an address table. Bucket and code determine the address, so a table can be rebuilt from
 /// its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Addresses {
+pub struct AddressTable {
     pub generation: u64,
     geometry: Geometry,
     is_labelled: bool,
     key: exact::Key,
 }
 
-impl Addresses {
+impl AddressTable {
     /// The settings that a judge needs to read the table.
     pub fn settings(&self) -> AddressSettings {
         let lanes = self.geometry.lanes();
@@ -44,7 +44,7 @@ impl Addresses {
     }
 }
 
-impl Addresses {
+impl AddressTable {
     /// The table under a key that the test chose.
     #[cfg(test)]
     pub const fn under(self, key: exact::Key) -> Self {
@@ -52,12 +52,12 @@ impl Addresses {
     }
 
     /// The key of an address, and its label if the table has labels.
-    pub fn entry(&self, address: u32, wanted: &impl needs::Labels) -> (u64, Label) {
+    pub fn entry(&self, address: u32, wanted: &impl needs::LabelSource) -> (u64, Label) {
         (address.into(), if self.is_labelled { wanted.label_of_address(address) } else { OTHER })
     }
 }
 
-impl Kind for Addresses {
+impl Kind for AddressTable {
     type Scheme = Exact;
 
     const PART: MapPart = MapPart::Addresses;
@@ -113,7 +113,8 @@ impl Kind for Addresses {
         let words = (0..table.geometry().words()).map(|at| table.words().load(at)).collect();
         let slots = if labels.all().is_some() { table.geometry().slots() as u32 } else { 0 };
         let labels = (0..slots).map(|number| labels.label(number)).collect();
-        let copy = Table::labelled(*table.scheme(), table.geometry(), Copied(words), CopiedLabels(labels));
+        let copy =
+            Table::labelled(*table.scheme(), table.geometry(), CopiedAddresses(words), CopiedLabels(labels));
         let unplaced: Vec<_> = live.unplaced().collect();
         Some(Box::new(spelled_by(copy).chain(unplaced)))
     }
@@ -132,7 +133,9 @@ fn spelled<W: Words, L: Labels>(table: &Table<Exact, W, L>) -> impl Iterator<Ite
     (0..table.geometry().slots()).filter_map(|number| entry_at(table, number))
 }
 
-fn spelled_by(table: Table<Exact, Copied, CopiedLabels>) -> impl Iterator<Item = (u64, Label)> + Send {
+fn spelled_by(
+    table: Table<Exact, CopiedAddresses, CopiedLabels>,
+) -> impl Iterator<Item = (u64, Label)> + Send {
     (0..table.geometry().slots()).filter_map(move |number| entry_at(&table, number))
 }
 
@@ -144,9 +147,9 @@ fn entry_at<W: Words, L: Labels>(table: &Table<Exact, W, L>, number: u64) -> Opt
 }
 
 /// A copy of a table's words.
-struct Copied(Vec<u64>);
+struct CopiedAddresses(Vec<u64>);
 
-impl Words for Copied {
+impl Words for CopiedAddresses {
     fn load(&self, index: u32) -> u64 {
         self.0.get(index as usize).copied().unwrap_or_default()
     }

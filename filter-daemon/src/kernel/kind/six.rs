@@ -13,7 +13,7 @@ use filter_common::target::Prefix6;
 use super::{Entries, Kind, Live, secret};
 use crate::kernel::broker::request::MapPart;
 use crate::kernel::broker::size;
-use crate::kernel::needs::{Labels, SixTargets};
+use crate::kernel::needs::{LabelSource, SixTargets};
 
 /// The settings of an IPv6 table. Its codes do not contain the whole prefix, so it is rebuilt from the wanted
 /// targets.
@@ -54,7 +54,7 @@ impl SixTable {
     }
 
     /// The key of a prefix, and its label if the table has labels.
-    pub fn entry(&self, prefix: Prefix6, wanted: &impl Labels) -> (Key6, Label) {
+    pub fn entry(&self, prefix: Prefix6, wanted: &impl LabelSource) -> (Key6, Label) {
         (self.key(prefix), if self.is_labelled { wanted.label_of_six(prefix) } else { OTHER })
     }
 }

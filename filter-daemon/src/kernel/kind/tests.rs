@@ -52,15 +52,15 @@ fn are_small_at_the_limit_and_after_growth<K: Kind>() {
 }
 
 #[test]
-fn labels_take_1_2_bytes_an_entry_at_the_limit_and_2_4_just_after_growth() {
-    are_small_at_the_limit_and_after_growth::<Addresses>();
+fn labels_are_small_at_limit_and_after_growth() {
+    are_small_at_the_limit_and_after_growth::<AddressTable>();
     are_small_at_the_limit_and_after_growth::<SixTable>();
 }
 
 /// The first sizes with lanes of 16 and of 12 bits are the smallest that can have such lanes. For the fewest
 /// entries that they are made for, they take 1.5 and 1.34 bytes an entry.
 #[test]
-fn labels_take_more_than_1_2_bytes_an_address_only_just_above_where_lanes_change() {
-    assert_eq!(spacious::<Addresses>(), [349_570..=440_319, 7_826_249..=8_741_546]);
+fn labels_are_large_only_after_lane_changes() {
+    assert_eq!(spacious::<AddressTable>(), [349_570..=440_319, 7_826_249..=8_741_546]);
     assert_eq!(spacious::<SixTable>(), []);
 }

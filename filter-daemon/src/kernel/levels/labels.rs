@@ -1,6 +1,6 @@
 //! Writes the labels of prefixes that the levels hold.
 
-use filter_common::labels::{Bytes, Label, LabelsMut as _};
+use filter_common::labels::{Label, LabelBytes, LabelsMut as _};
 use filter_common::levels::labels::{Place, entry_of, listed};
 use filter_common::target::Prefix6;
 
@@ -19,7 +19,7 @@ impl LabelPages {
         for (place, prefix) in places {
             let (number, slash32) = match place {
                 Place::Word(at) => {
-                    Bytes(self.window()).write(at, label(prefix));
+                    LabelBytes(self.window()).write(at, label(prefix));
                     continue;
                 }
                 Place::Node(number, slash32) => (number, slash32 as usize),

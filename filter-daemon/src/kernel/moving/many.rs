@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_enters_twice_and_nobody_behind_the_first_who_finds_no_room() {
+    fn bulk_add_skips_duplicates_and_stops_when_full() {
         let geometry = Geometry::SMALLEST_EXACT4;
         for readers in [Readers::Packets, Readers::Nobody] {
             let words = vec![Cell::new(0); (stash::WORDS + geometry.words()) as usize];

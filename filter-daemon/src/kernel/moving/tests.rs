@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use filter_common::Words;
 use filter_common::cuckoo::bucket::Lanes;
 use filter_common::cuckoo::exact::{self, Exact};
-use filter_common::labels::Bytes;
+use filter_common::labels::LabelBytes;
 use filter_common::stash;
 use proptest::prelude::*;
 
@@ -63,9 +63,9 @@ impl WordsMut for Watched {
 }
 
 /// The memory at one point in time.
-struct Then<'a>(&'a Watched, u64);
+struct MemoryAt<'a>(&'a Watched, u64);
 
-impl Words for Then<'_> {
+impl Words for MemoryAt<'_> {
     fn load(&self, index: u32) -> u64 {
         self.0.at(index, self.1)
     }
@@ -77,9 +77,12 @@ fn finds(memory: &Watched, key: u64, first: u64, second: u64, in_stash: u64) -> 
     let (scheme, geometry) = (scheme(geometry()), geometry());
     let [one, two] = scheme.homes(key);
     let token = scheme.token(key);
-    Table::new(scheme, geometry, Rest::new(Then(memory, first), stash::WORDS)).slot_of(one).is_some()
-        || Table::new(scheme, geometry, Rest::new(Then(memory, second), stash::WORDS)).slot_of(two).is_some()
-        || Stash::new(Then(memory, in_stash)).holds(token) && Stash::new(Then(memory, in_stash)).count() != 0
+    Table::new(scheme, geometry, Rest::new(MemoryAt(memory, first), stash::WORDS)).slot_of(one).is_some()
+        || Table::new(scheme, geometry, Rest::new(MemoryAt(memory, second), stash::WORDS))
+            .slot_of(two)
+            .is_some()
+        || Stash::new(MemoryAt(memory, in_stash)).holds(token)
+            && Stash::new(MemoryAt(memory, in_stash)).count() != 0
 }
 
 #[derive(Clone, Debug)]
@@ -107,7 +110,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
     let words = (geometry().words() + stash::WORDS) as usize;
     let labels = vec![Cell::new(0); words];
-    let live = Moving::new(scheme(geometry()), geometry(), Watched::new(words), Bytes(&labels[..]));
+    let live = Moving::new(scheme(geometry()), geometry(), Watched::new(words), LabelBytes(&labels[..]));
     let (mut live, mut grace) = (live.on_ordered_memory(is_ordered), [0, 0]);
     let (mut came, mut labels) = (BTreeMap::new(), BTreeMap::new());
     for step in steps {
@@ -182,19 +185,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn whoever_is_in_is_found_by_every_reader(steps in steps()) {
+    fn every_reader_finds_every_entry(steps in steps()) {
         tell(steps, true)?;
     }
 
     #[test]
-    fn on_memory_without_order_too(steps in steps()) {
+    fn readers_find_entries_on_unordered_memory(steps in steps()) {
         tell(steps, false)?;
     }
 }
 
 /// A caller that fills a table for a million and finds it full after half of them need not supply the others.
 #[test]
-fn nobody_is_asked_for_any_more_once_a_table_is_full() {
+fn filling_stops_once_table_is_full() {
     let geometry = geometry();
     let words = vec![Cell::new(0); stash::WORDS as usize + geometry.words() as usize];
     let mut live = Moving::new(scheme(geometry), geometry, &words[..], NoLabels);

@@ -4,7 +4,7 @@ use filter_common::labels::Label;
 use filter_common::networks::bits_of;
 use filter_common::target::{Prefix, Prefix4};
 
-use crate::kernel::needs::Wanted;
+use crate::kernel::needs::WantedTargets;
 use crate::kernel::pages::{LabelPages, Listed, Page};
 
 impl LabelPages {
@@ -20,7 +20,7 @@ impl LabelPages {
 
     /// Asks `wanted` for the labels of everything listed within this prefix. `listed` returns the bits of 64
     /// /24s.
-    pub fn ask4(&mut self, prefix: Prefix4, listed: impl Fn(u32) -> u64, wanted: &impl Wanted) {
+    pub fn ask4(&mut self, prefix: Prefix4, listed: impl Fn(u32) -> u64, wanted: &impl WantedTargets) {
         for slash16 in slash16s(prefix) {
             let listed = listed_in(slash16, &listed);
             if listed == [0; 4] {
@@ -46,7 +46,7 @@ impl LabelPages {
 }
 
 /// The most pages that may be needed when this prefix is added or relabelled.
-pub fn pages_for(prefix: Prefix4, wanted: &impl Wanted) -> usize {
+pub fn pages_for(prefix: Prefix4, wanted: &impl WantedTargets) -> usize {
     let most = 1 << 16_u8.saturating_sub(prefix.length());
     1 + wanted.networks_within(prefix).filter(|network| network.length() > 16).take(most).count()
 }

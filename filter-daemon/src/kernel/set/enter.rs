@@ -4,22 +4,22 @@ use filter_common::cuckoo::six::Key6;
 use filter_common::levels::LONGEST_TOLD;
 use filter_common::target::{Prefix6, Target};
 
-use super::{Set, one_of_each_32};
+use super::{SourceSet, one_of_each_32};
 use crate::blocklist::SetEffects;
 use crate::kernel::KernelError;
-use crate::kernel::kind::{Addresses, SixTable};
-use crate::kernel::levels::Beyond;
+use crate::kernel::kind::{AddressTable, SixTable};
+use crate::kernel::levels::PrefixesForTable;
 use crate::kernel::maps::Maps;
-use crate::kernel::needs::Wanted;
+use crate::kernel::needs::WantedTargets;
 use crate::kernel::networks::is_network;
 
-impl Set {
+impl SourceSet {
     /// Plans copies of all tables that these effects change, so that packets see all changes at once.
     pub fn refresh(
         &mut self,
         effects: &SetEffects,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         let reaches = |what: fn(Target) -> bool| effects.entered.iter().chain(effects.left.iter()).any(what);
         if reaches(|target| matches!(target, Target::V4(prefix) if !is_network(prefix))) {
@@ -33,7 +33,7 @@ impl Set {
             // The table takes the prefixes that the levels do not hold, so the levels must be prepared for
             // the new ones first.
             short6(effects).for_each(|prefix| _ = self.levels.make_way(prefix));
-            self.six.refresh(maps, &Beyond { levels: &self.levels, wanted })?;
+            self.six.refresh(maps, &PrefixesForTable { levels: &self.levels, wanted })?;
         }
         Ok(())
     }
@@ -43,7 +43,7 @@ impl Set {
         &mut self,
         effects: &SetEffects,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         let entered = &effects.entered;
         self.enter_addresses(&entered.addresses, maps, wanted)?;
@@ -65,7 +65,7 @@ impl Set {
         &mut self,
         target: Target,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         match target {
             Target::V4(prefix) if is_network(prefix) => {
@@ -88,11 +88,11 @@ impl Set {
         &mut self,
         addresses: &[u32],
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         // An empty fresh table contains no duplicates.
         if self.addresses.store.is_fresh_and_empty() {
-            let entry_in = |table: &Addresses, at: usize| table.entry(addresses[at], wanted);
+            let entry_in = |table: &AddressTable, at: usize| table.entry(addresses[at], wanted);
             let refused = self.addresses.store.fill_all(entry_in, 0..addresses.len());
             return refused
                 .into_iter()
@@ -110,7 +110,7 @@ impl Set {
         &mut self,
         nets: &[u64],
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         if nets.is_empty() {
             return Ok(());
@@ -118,7 +118,7 @@ impl Set {
         self.levels.make_any(maps, wanted)?;
         one_of_each_32(nets).for_each(|prefix| _ = self.levels.make_way(prefix));
         self.lengths.insert(64);
-        let beyond = Beyond { levels: &self.levels, wanted };
+        let beyond = PrefixesForTable { levels: &self.levels, wanted };
         let labels = wanted.labels_of_nets64(nets);
         let entry_in = |_: &SixTable, at: usize| (Key6::Net64(nets[at]), labels[at]);
         if self.six.store.is_fresh_and_empty() {
@@ -135,7 +135,7 @@ impl Set {
         &mut self,
         address: u32,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         self.addresses.enter(|table| table.entry(address, wanted), maps, wanted)
     }
@@ -144,11 +144,11 @@ impl Set {
         &mut self,
         prefix: Prefix6,
         maps: &mut Maps,
-        wanted: &impl Wanted,
+        wanted: &impl WantedTargets,
     ) -> Result<(), KernelError> {
         if !self.levels.make_way(prefix) {
             self.lengths.insert(prefix.length());
-            let wanted = Beyond { levels: &self.levels, wanted };
+            let wanted = PrefixesForTable { levels: &self.levels, wanted };
             self.six.enter(|table| table.entry(prefix, wanted.wanted), maps, &wanted)?;
         }
         self.levels.show(prefix, wanted);

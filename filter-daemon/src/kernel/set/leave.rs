@@ -3,14 +3,14 @@
 use filter_common::cuckoo::six::Key6;
 use filter_common::target::Target;
 
-use super::{AT_ONCE, Set, one_of_each_32};
+use super::{AT_ONCE, SourceSet, one_of_each_32};
 use crate::blocklist::SetEffects;
-use crate::kernel::needs::Wanted;
+use crate::kernel::needs::WantedTargets;
 use crate::kernel::networks::is_network;
 
-impl Set {
+impl SourceSet {
     /// Removes every target that leaves. `wanted` holds the targets wanted of the set afterwards.
-    pub fn leave(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
+    pub fn leave(&mut self, effects: &SetEffects, wanted: &impl WantedTargets) {
         // A lookup for each address would take longer than all the rest.
         let may_be_wanted = wanted.has_long_prefixes() || !effects.entered.is_empty();
         let left = &effects.left;
@@ -33,7 +33,7 @@ impl Set {
     }
 
     /// Removes the additions of a failed change. Targets of `wanted`, the state before the change, stay.
-    pub fn withdraw(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
+    pub fn withdraw(&mut self, effects: &SetEffects, wanted: &impl WantedTargets) {
         let entered = effects.entered.iter();
         let unwanted = entered.filter(|target| match target {
             Target::V4(_) => true,
@@ -43,7 +43,7 @@ impl Set {
     }
 
     /// Removes targets from fresh tables, which packets do not see yet.
-    pub fn leave_fresh(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
+    pub fn leave_fresh(&mut self, effects: &SetEffects, wanted: &impl WantedTargets) {
         for target in effects.left.iter() {
             match target {
                 Target::V4(prefix) if is_network(prefix) => self.networks.leave_fresh(prefix, wanted),
@@ -64,7 +64,7 @@ impl Set {
         }
     }
 
-    fn leave_one(&mut self, target: Target, wanted: &impl Wanted) {
+    fn leave_one(&mut self, target: Target, wanted: &impl WantedTargets) {
         match target {
             Target::V4(prefix) if is_network(prefix) => self.networks.leave(prefix, wanted),
             Target::V4(prefix) => {

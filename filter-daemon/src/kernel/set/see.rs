@@ -3,12 +3,12 @@
 use filter_common::levels::LONGEST_TOLD;
 use filter_common::target::Target;
 
-use super::Set;
+use super::SourceSet;
 use crate::blocklist::Targets;
 use crate::kernel::networks::is_network;
 use crate::kernel::spec::SetSpec;
 
-impl Set {
+impl SourceSet {
     /// True if packets judged by `published` would see these targets once they are added.
     pub fn sees(&self, targets: &Targets, published: &SetSpec) -> bool {
         let sees_addresses = targets.addresses.is_empty() || self.sees_addresses(published);

@@ -14,14 +14,14 @@ use filter_common::settings::Settings;
 
 use super::{JudgeSpec, SetSpec};
 use crate::blocklist;
-use crate::kernel::kind::{Addresses, Kind as _, SixTable};
+use crate::kernel::kind::{AddressTable, Kind as _, SixTable};
 use crate::kernel::levels::LevelsMap;
 use crate::kernel::networks::NetworksMap;
 
 const PLACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/proof/settings.jsonl");
 
 #[test]
-fn the_settings_of_judges_are_those_that_the_proof_is_about() {
+fn judge_settings_match_the_proof() {
     let told: String = specs().map(|spec| line(&spec)).collect();
     if env::var_os("PROOF_SETTINGS").is_some_and(|choice| choice == "write") {
         fs::write(PLACE, &told).expect("the tree can be written to");
@@ -68,7 +68,7 @@ fn sets() -> impl Iterator<Item = SetSpec> {
         let label_bits = is_labelled.then(|| pages::SIZES.start() + number % 11);
         SetSpec {
             networks: Some(NetworksMap { generation: 1, label_bits }),
-            addresses: Some(Addresses::new(1, geometry, is_labelled)),
+            addresses: Some(AddressTable::new(1, geometry, is_labelled)),
             levels: levels.next().map(|size| LevelsMap { generation: 1, size, label_bits }),
             six: six.next().map(|geometry| SixTable::new(1, geometry, is_labelled)),
             lengths: lengths.next().expect("it begins again"),

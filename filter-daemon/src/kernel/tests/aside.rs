@@ -42,7 +42,7 @@ impl Owner {
 }
 
 #[test]
-fn nobody_waits_until_the_judge_of_a_new_kind_is_loaded() {
+fn new_judge_is_loaded_without_waiting() {
     let mut owner = Owner::waiting();
     let before = owner.kernel.waits_for_judges();
     assert!(owner.settle_judge() > 1, "it takes a while");
@@ -53,7 +53,7 @@ fn nobody_waits_until_the_judge_of_a_new_kind_is_loaded() {
 }
 
 #[test]
-fn who_enters_meanwhile_where_packets_look_already_does_not_wait_for_it() {
+fn additions_to_current_tables_do_not_wait() {
     let mut owner = Owner::waiting();
     let before = owner.kernel.requests();
     owner.add([four(300)].into_iter()).expect("there is room");
@@ -68,7 +68,7 @@ fn who_enters_meanwhile_where_packets_look_already_does_not_wait_for_it() {
 /// Targets that are blocked on some ports only have a set of their own, which must not affect the set blocked
 /// on all.
 #[test]
-fn nor_for_a_clause_that_no_judge_knows() {
+fn additions_do_not_wait_for_new_clause() {
     let mut owner = Owner::new();
     owner.add((0..300).map(four)).expect("the kernel is well");
     let blocklist = owner.protection.blocklist_mut();
@@ -90,7 +90,7 @@ fn nor_for_a_clause_that_no_judge_knows() {
 }
 
 #[test]
-fn who_leaves_meanwhile_needs_nothing_of_the_kernel() {
+fn removal_meanwhile_sends_no_request() {
     let mut owner = Owner::waiting();
     let next = owner.kernel.requests();
     owner.kernel.refuse(next..next + 1000);
@@ -102,7 +102,7 @@ fn who_leaves_meanwhile_needs_nothing_of_the_kernel() {
 
 /// The caller adds at once instead of waiting for the judge.
 #[test]
-fn who_enters_what_is_planned_is_met_at_once() {
+fn addition_to_planned_table_is_published() {
     let mut owner = Owner::waiting();
     owner.add([net64(7)].into_iter()).expect("there is room");
     assert!(owner.drops(net64(7)) && owner.drops(four(1)) && !owner.drops(six(1)));
@@ -110,7 +110,7 @@ fn who_enters_what_is_planned_is_met_at_once() {
 }
 
 #[test]
-fn who_waits_for_a_judge_that_cannot_be_loaded_is_told() {
+fn waiting_caller_gets_load_error() {
     let mut owner = Owner::waiting();
     owner.kernel.refuse_judges(true);
     owner.settle_judge();
@@ -130,7 +130,7 @@ fn who_waits_for_a_judge_that_cannot_be_loaded_is_told() {
 }
 
 #[test]
-fn he_is_told_even_if_the_kernel_is_well_again_when_he_asks() {
+fn load_error_is_reported_after_recovery() {
     let mut owner = Owner::waiting();
     owner.kernel.refuse_judges(true);
     owner.settle_judge();
@@ -141,7 +141,7 @@ fn he_is_told_even_if_the_kernel_is_well_again_when_he_asks() {
 
 /// Both may wait for the same judge: the broker loads one at a time, and in the end one judge serves both.
 #[test]
-fn a_larger_table_waits_for_the_judge_that_is_awaited_and_nobody_for_either() {
+fn larger_table_shares_the_awaited_judge() {
     let mut owner = Owner::waiting();
     let before = owner.kernel.waits_for_judges();
     let more: Targets = (300..2000).map(four).collect();
@@ -157,7 +157,7 @@ fn a_larger_table_waits_for_the_judge_that_is_awaited_and_nobody_for_either() {
 }
 
 #[test]
-fn nor_until_the_judge_of_other_settings_is() {
+fn judge_for_new_settings_loads_without_waiting() {
     let mut owner = Owner::waiting();
     let before = owner.kernel.waits_for_judges();
     let other = Settings { enforce: false, ..owner.filter().settings() };

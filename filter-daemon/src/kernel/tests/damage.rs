@@ -4,7 +4,7 @@ use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::target::Target;
 
-use super::memory::Memory;
+use super::memory::KernelInMemory;
 use super::world::{at, nothing, want};
 use crate::blocklist::{Change, Polarity, Want};
 use crate::daemon::commit::Protection;
@@ -20,13 +20,13 @@ const LISTED: [(&str, MapPart); 4] = [
 ];
 
 struct Machine {
-    kernel: Memory,
+    kernel: KernelInMemory,
     protection: Protection,
 }
 
 impl Machine {
     fn new() -> Self {
-        let kernel = Memory::default();
+        let kernel = KernelInMemory::default();
         let mut protection = Protection::begin(nothing(), Filter::through(kernel.broker())).unwrap();
         let listed = LISTED.iter().map(|(target, _)| target.parse().unwrap()).collect();
         protection.commit(&want(listed), at(1)).unwrap();
@@ -62,7 +62,7 @@ impl Machine {
 }
 
 #[test]
-fn emptied_tables_are_noticed_and_made_anew() {
+fn emptied_tables_are_detected_and_rebuilt() {
     let mut machine = Machine::new();
     assert_eq!(machine.protection.damage(0), None);
     for (target, part) in LISTED {
@@ -73,7 +73,7 @@ fn emptied_tables_are_noticed_and_made_anew() {
 }
 
 #[test]
-fn a_changed_overlap_word_is_noticed() {
+fn changed_overlap_word_is_detected() {
     let mut machine = Machine::new();
     machine.kernel.overwrite(MapPart::Overlap, 0);
     assert!(machine.is_dropped("192.0.2.1"));
@@ -81,7 +81,7 @@ fn a_changed_overlap_word_is_noticed() {
 }
 
 #[test]
-fn entries_written_by_others_go_again() {
+fn foreign_entries_are_removed() {
     let mut machine = Machine::new();
     machine.kernel.overwrite(MapPart::Networks, u64::MAX);
     // Listed targets are still found, so the change is detected by the stash of the other table.

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::thread;
 use std::time::Duration;
 
-use super::memory::Memory;
+use super::memory::KernelInMemory;
 use crate::blocklist::{Blocklist, Targets};
-use crate::daemon::commit::{NotDone, Protection};
-use crate::kernel::{Filter, Growing, KernelError};
+use crate::daemon::commit::{CommitError, Protection};
+use crate::kernel::{Filter, GrowingFamilies, KernelError};
 use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::sets::SetName;
@@ -17,7 +17,7 @@ use super::world::{at, nothing, release, want};
 
 /// The part of the owner task that changes tables, without the task.
 pub struct Owner {
-    pub kernel: Memory,
+    pub kernel: KernelInMemory,
     pub protection: Protection,
 }
 
@@ -28,7 +28,7 @@ impl Owner {
 
     /// An owner that wants all of this from the beginning.
     pub fn with(blocklist: Blocklist) -> Self {
-        let kernel = Memory::default();
+        let kernel = KernelInMemory::default();
         let filter = Filter::through(kernel.broker());
         let protection = Protection::begin(blocklist, filter).expect("the kernel is well");
         Self { kernel, protection }
@@ -38,7 +38,7 @@ impl Owner {
         self.protection.filter()
     }
 
-    pub fn add(&mut self, targets: impl Iterator<Item = Target>) -> Result<(), NotDone> {
+    pub fn add(&mut self, targets: impl Iterator<Item = Target>) -> Result<(), CommitError> {
         self.protection.commit(&want(targets.collect()), at(1)).map(drop)
     }
 
@@ -54,7 +54,7 @@ impl Owner {
     }
 
     /// Starts growing until there is room for these, too. Does not wait.
-    fn grow_for(&mut self, more: impl Iterator<Item = Target>) -> Result<Growing, KernelError> {
+    fn grow_for(&mut self, more: impl Iterator<Item = Target>) -> Result<GrowingFamilies, KernelError> {
         let more: Targets = more.collect();
         let needs = self.protection.needs_with(SetName::Block, &more);
         let (filter, blocklist) = self.protection.parts();
@@ -99,16 +99,23 @@ pub fn four(number: u32) -> Target {
 
 /// FAULTS P1: if a table of each family is full, a caller that waits for both gets both.
 #[test]
-fn tables_of_both_families_grow_at_once_and_once() {
+fn both_families_grow_together_once() {
     let mut owner = Owner::new();
     owner.add((0..400).map(four)).expect("the kernel is well");
     owner.add((0..480).map(six)).expect("the kernel is well");
     let more = || (400..2000).map(four).chain((480..2000).map(six));
-    assert_eq!(owner.grow_for(more()).expect("there is memory"), Growing { addresses: true, six: true });
+    assert_eq!(
+        owner.grow_for(more()).expect("there is memory"),
+        GrowingFamilies { addresses: true, six: true }
+    );
     while owner.filter().is_growing() {
         owner.settle(1);
     }
-    assert_eq!(owner.grow_for(more()).expect("there is memory"), Growing::default(), "there is room now");
+    assert_eq!(
+        owner.grow_for(more()).expect("there is memory"),
+        GrowingFamilies::default(),
+        "there is room now"
+    );
     let before = owner.kernel.requests();
     owner.add(more()).expect("there is room");
     assert_eq!(owner.kernel.requests(), before, "nothing was made or loaded for it");
@@ -116,19 +123,19 @@ fn tables_of_both_families_grow_at_once_and_once() {
 }
 
 #[test]
-fn where_only_one_family_lacks_room_the_other_is_left_alone() {
+fn only_the_full_family_grows() {
     let mut owner = Owner::new();
     owner.add((0..400).map(four)).expect("the kernel is well");
     let growing = owner.grow_for((0..100).map(six)).expect("nothing is asked for");
-    assert_eq!(growing, Growing::default(), "there is no table that could be waited for");
+    assert_eq!(growing, GrowingFamilies::default(), "there is no table that could be waited for");
     owner.add((0..480).map(six)).expect("the kernel is well");
     let growing = owner.grow_for((480..600).map(six)).expect("there is memory");
-    assert_eq!(growing, Growing { addresses: false, six: true });
+    assert_eq!(growing, GrowingFamilies { addresses: false, six: true });
 }
 
 /// The kernel needs time to make a large map. The caller does other work meanwhile, even for the first map.
 #[test]
-fn nobody_waits_until_a_large_map_is_made() {
+fn large_map_is_made_without_waiting() {
     const COUNT: u32 = 260_000;
     let mut owner = Owner::new();
     for more in [COUNT, 2 * COUNT] {
@@ -149,7 +156,7 @@ fn nobody_waits_until_a_large_map_is_made() {
 
 /// The verifier needs time for a judge. An owner that serves others loads it in the background, too.
 #[test]
-fn nobody_waits_until_the_judge_of_a_larger_table_is_loaded() {
+fn judge_for_larger_table_loads_without_waiting() {
     let mut owner = Owner::new();
     owner.add((0..400).map(four).chain((0..480).map(six))).expect("the kernel is well");
     let before = owner.kernel.waits_for_judges();
@@ -165,7 +172,7 @@ fn nobody_waits_until_the_judge_of_a_larger_table_is_loaded() {
 
 /// Widely scattered entries for such a table also need larger levels, and the judge must know about those.
 #[test]
-fn nor_until_that_of_larger_levels_is() {
+fn judge_for_larger_levels_loads_without_waiting() {
     let mut owner = Owner::new();
     owner
         .add((0..480).map(net64).chain(["2001:db8::/32".parse().expect("a target")]))
@@ -193,7 +200,7 @@ fn scattered(numbers: Range<u32>, length: u8) -> impl Iterator<Item = Target> {
 /// Adding a million prefixes of five lengths took minutes before the fix. At first there is room only for the
 /// longer ones.
 #[test]
-fn short_prefixes_that_levels_have_no_room_for_are_counted_when_a_table_is_made_for_them() {
+fn table_size_counts_short_prefixes() {
     const LONG: u32 = 60_000;
     const SHORT: u32 = 240_000;
     let mut owner = Owner::new();
@@ -206,7 +213,7 @@ fn short_prefixes_that_levels_have_no_room_for_are_counted_when_a_table_is_made_
 
 /// FAULTS K1: publishing other changes does not remove the map of a table in the making.
 #[test]
-fn what_is_published_meanwhile_does_not_break_a_table_in_the_making() {
+fn publication_keeps_table_in_the_making() {
     let mut owner = Owner::new();
     owner.add((0..409).map(four)).expect("the kernel is well");
     assert!(owner.grow_for((409..500).map(four)).expect("there is memory").addresses);
@@ -226,7 +233,7 @@ fn what_is_published_meanwhile_does_not_break_a_table_in_the_making() {
 /// Many more entries than a page. Entries removed, added and added again are correct before and after the
 /// current page.
 #[test]
-fn a_larger_ipv6_table_is_gathered_page_by_page() {
+fn larger_ipv6_table_is_gathered_by_pages() {
     const COUNT: u32 = 30_000;
     const STEPS: u32 = 60;
     let mut owner = Owner::new();
@@ -251,7 +258,7 @@ fn a_larger_ipv6_table_is_gathered_page_by_page() {
 
 /// The stash is included. The counts lie around a table size's limit, or are arbitrary.
 #[test]
-fn an_ipv6_entry_takes_nine_bytes_when_many_come_at_once_and_fourteen_after_growth() {
+fn ipv6_entries_keep_their_byte_limits() {
     for count in [100_000, 115_545, 115_546, 300_000] {
         let mut owner = Owner::new();
         owner.add((0..count).map(net64)).expect("the kernel is well");
@@ -272,7 +279,7 @@ fn an_ipv6_entry_takes_nine_bytes_when_many_come_at_once_and_fourteen_after_grow
 }
 
 #[test]
-fn who_waits_for_a_map_that_is_not_made_after_all_is_told() {
+fn waiting_caller_gets_map_error() {
     let mut owner = Owner::new();
     owner.kernel.be_slow();
     owner.add((0..400).map(four)).expect("the kernel is well");
@@ -290,7 +297,7 @@ fn who_waits_for_a_map_that_is_not_made_after_all_is_told() {
 }
 
 #[test]
-fn who_waits_for_a_table_that_cannot_be_published_is_told() {
+fn waiting_caller_gets_publication_error() {
     let mut owner = Owner::new();
     owner.add((0..400).map(four)).expect("the kernel is well");
     owner.kernel.refuse_judges(true);

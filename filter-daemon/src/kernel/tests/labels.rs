@@ -1,9 +1,9 @@
 //! Tests the list that a packet counts for, by the labels that the published judge reads, while tables change
 //! in all ways.
 
-use super::memory::Memory;
+use super::memory::KernelInMemory;
 use crate::blocklist::{Effects, Settings};
-use crate::kernel::{Filter, Growing, Needs, SetNeeds};
+use crate::kernel::{Filter, GrowingFamilies, Needs, SetNeeds};
 use filter_common::labels::{Counters, Label, OTHER};
 use filter_common::reason::Verdict;
 use filter_common::target::{Prefix, Target};
@@ -12,16 +12,16 @@ use super::numbered::Numbered;
 use super::random::Random;
 use super::universe;
 
-struct Life {
-    kernel: Memory,
+struct LabelWorld {
+    kernel: KernelInMemory,
     filter: Filter,
     wanted: Numbered,
     sources: Vec<Target>,
 }
 
-impl Life {
+impl LabelWorld {
     fn new() -> Self {
-        let kernel = Memory::default();
+        let kernel = KernelInMemory::default();
         let mut filter = Filter::through(kernel.broker());
         let wanted = Numbered::default();
         let settings = Settings { counters: Counters::Lists, ..Settings::default() };
@@ -55,7 +55,7 @@ impl Life {
             11 => {
                 let (addresses, six) = (filter.addresses().capacity + 1, filter.six().capacity + 1);
                 let needs = Needs::from(SetNeeds { addresses, six, ..SetNeeds::default() });
-                ("grow".to_owned(), filter.grow_aside(&needs, wanted).map(|_: Growing| ()))
+                ("grow".to_owned(), filter.grow_aside(&needs, wanted).map(|_: GrowingFamilies| ()))
             }
             12 => ("shrink".to_owned(), filter.shrink_to(&wanted.needs(), wanted)),
             13 => ("tidy".to_owned(), filter.tidy(&wanted.needs())),
@@ -82,9 +82,9 @@ impl Life {
 }
 
 #[test]
-fn each_packet_counts_for_the_list_of_the_target_that_its_lookup_meets() {
+fn packets_count_for_the_matching_list() {
     for seed in 0..20 {
-        let (mut life, mut random) = (Life::new(), Random(seed * 7919 + 5));
+        let (mut life, mut random) = (LabelWorld::new(), Random(seed * 7919 + 5));
         let mut steps = Vec::new();
         for _ in 0..30 {
             steps.push(life.step(&mut random));
@@ -98,13 +98,15 @@ fn each_packet_counts_for_the_list_of_the_target_that_its_lookup_meets() {
 
 /// Shows that the test above can fail: a wrong label is detected.
 #[test]
-fn a_label_that_is_not_carried_along_is_found() {
-    let mut life = Life::new();
+fn wrong_label_is_detected() {
+    let mut life = LabelWorld::new();
     let target = Target::V4(Prefix::host(universe::FIRST4));
     life.wanted.block(&mut life.filter, &[(target, 3)]).expect("the kernel is well");
     assert_eq!(life.trouble(), None);
     let mut other = Numbered::default();
-    other.block(&mut Filter::through(Memory::default().broker()), &[(target, OTHER)]).expect("it is well");
+    other
+        .block(&mut Filter::through(KernelInMemory::default().broker()), &[(target, OTHER)])
+        .expect("it is well");
     life.wanted = other;
     assert!(life.trouble().is_some_and(|trouble| trouble.contains("counts for Some(3)")));
 }

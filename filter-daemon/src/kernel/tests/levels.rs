@@ -18,7 +18,7 @@ const ALWAYS: u64 = 2 << 20;
 const PART: u64 = 4;
 
 #[test]
-fn a_prefix_of_all_countries_takes_twenty_bytes_at_most() {
+fn country_prefix_takes_at_most_twenty_bytes() {
     let world = real::world6(SEED);
     let mut owner = Owner::new();
     owner.reload(targets(&world)).expect("the kernel is well");
@@ -33,7 +33,7 @@ fn a_prefix_of_all_countries_takes_twenty_bytes_at_most() {
 
 /// Prefixes are added by commands. Each has to find room in the current levels.
 #[test]
-fn nor_does_it_take_more_after_live_growth() {
+fn country_prefix_stays_small_after_growth() {
     let world = real::world6(SEED);
     let mut owner = Owner::new();
     // In random order, as live additions arrive. In sorted order each /14 would be complete before the next
@@ -52,7 +52,7 @@ fn nor_does_it_take_more_after_live_growth() {
 /// At a restart the journal is full of prefixes. The levels must be large enough then as well, so that no
 /// packet pays for additional lengths.
 #[test]
-fn who_is_there_at_the_start_finds_as_much_room_as_who_comes_later() {
+fn levels_are_equally_large_after_start() {
     let world = targets(&real::world6(SEED));
     let (mut owner, mut blocklist) = (Owner::new(), nothing());
     owner.reload(world.clone()).expect("the kernel is well");
@@ -89,7 +89,7 @@ fn a_short_list_takes_half_a_mebibyte() {
 }
 
 #[test]
-fn beside_a_large_table_the_levels_take_a_quarter_of_it_at_most() {
+fn levels_take_at_most_a_quarter() {
     let world = real::world6(SEED);
     let around = Around::Announced(&world);
     let mut owner = Owner::new();
@@ -132,7 +132,7 @@ fn all_are_dropped(owner: &Owner, prefixes: &[Prefix6]) {
 
 impl Owner {
     /// Adds targets as a reload does: room for all of them first, then page by page.
-    fn reload(&mut self, mut all: Vec<Target>) -> Result<(), crate::daemon::commit::NotDone> {
+    fn reload(&mut self, mut all: Vec<Target>) -> Result<(), crate::daemon::commit::CommitError> {
         all.sort_unstable();
         self.reserve(all.iter().copied())?;
         all.chunks(PAGE).try_for_each(|page| self.add(page.iter().copied()))

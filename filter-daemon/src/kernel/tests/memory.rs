@@ -19,28 +19,28 @@ use filter_common::{WordsMut, levels, networks};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::kernel::broker::Broker;
-use crate::kernel::broker::client::{Answered, Place, QUICK};
-use crate::kernel::broker::counts::Counts;
-use crate::kernel::broker::kept::Kept;
-use crate::kernel::broker::request::{Answer, Blueprint, Earlier, MapName, MapPart, MapUse, Request};
+use crate::kernel::broker::client::{BrokerAnswer, BrokerHost, QUICK};
+use crate::kernel::broker::counts::PacketCounts;
+use crate::kernel::broker::kept::KeptMaps;
+use crate::kernel::broker::request::{Blueprint, EarlierPins, MapName, MapPart, MapUse, Reply, Request};
 use crate::kernel::broker::size;
-use crate::kernel::seen::{Seen, SetWindows};
+use crate::kernel::seen::{PublishedTables, SetWindows};
 use crate::kernel::window::Window;
-use crate::kernel::{Attached, AttachedMode, KernelError};
+use crate::kernel::{AttachMode, Attachment, KernelError};
 
 /// How many requests are answered with "not yet" while a judge is loaded in the background.
 const LOADING: u32 = 3;
 
 /// The kernel in memory. Clones share one state.
 #[derive(Clone, Default)]
-pub struct Memory(Arc<Mutex<State>>);
+pub struct KernelInMemory(Arc<Mutex<MemoryState>>);
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     pinned: BTreeMap<MapUse, (OwnedFd, u32)>,
     /// Slow maps: the first question whether one is made is answered with no.
     making: BTreeSet<MapUse>,
-    kept: Kept,
+    kept: KeptMaps,
     /// The judge loaded in the background, and how many more requests are answered with "not yet".
     foreseen: Option<(Blueprint, u32)>,
     ready: Option<Blueprint>,
@@ -63,10 +63,10 @@ struct Published {
     maps: Vec<(MapUse, Window)>,
 }
 
-impl Memory {
+impl KernelInMemory {
     /// A broker that uses this kernel.
     pub fn broker(&self) -> Broker {
-        Broker::at(Earlier::default(), self.clone())
+        Broker::at(EarlierPins::default(), self.clone())
     }
 
     /// Refuses the requests of these numbers, counted from the beginning.
@@ -148,13 +148,13 @@ impl Memory {
         sources.into_iter().map(|source| seen.as_ref()?.label(source)).collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.0.lock().expect("nobody panics while he holds it")
     }
 }
 
-impl Place for Memory {
-    fn serve(&mut self, request: Request) -> Answered {
+impl BrokerHost for KernelInMemory {
+    fn serve(&mut self, request: Request) -> BrokerAnswer {
         self.state().serve(request)
     }
 
@@ -166,7 +166,7 @@ impl Place for Memory {
     fn end(&mut self) {}
 }
 
-impl State {
+impl MemoryState {
     fn judge_all(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
         let Some(seen) = self.seen() else {
             return sources.into_iter().map(|_| Reason::Unlisted.verdict()).collect();
@@ -174,7 +174,7 @@ impl State {
         sources.into_iter().map(|source| judge_source(source, &seen)).collect()
     }
 
-    fn seen(&self) -> Option<Seen<'_>> {
+    fn seen(&self) -> Option<PublishedTables<'_>> {
         let published = self.published.as_ref()?;
         let words = |set, part| {
             let mut maps = published.maps.iter();
@@ -192,7 +192,7 @@ impl State {
             levels: words(set, MapPart::LevelLabels),
             six: words(set, MapPart::SixLabels),
         };
-        Some(Seen {
+        Some(PublishedTables {
             settings: *published.settings,
             sets: PerSet::from_fn(windows),
             overlap: words(SetName::Allow, MapPart::Overlap),
@@ -200,7 +200,7 @@ impl State {
         })
     }
 
-    fn serve(&mut self, request: Request) -> Answered {
+    fn serve(&mut self, request: Request) -> BrokerAnswer {
         let number = self.requests;
         self.requests += 1;
         let is_judge = matches!(request, Request::Foresee(_) | Request::Prepare(_));
@@ -243,14 +243,14 @@ impl State {
                 self.met = Some([before, self.judge_all(self.watched.iter().copied())]);
             }
             Request::Attach { index, .. } => {
-                let attached = Attached { index, mode: Some(AttachedMode::Native), program: 1 };
-                return Ok((Answer::Attached(attached), None));
+                let attached = Attachment { index, mode: Some(AttachMode::Native), program: 1 };
+                return Ok((Reply::Attached(attached), None));
             }
-            Request::Renew => return Ok((Answer::Renewed(1), None)),
-            Request::Look => return Ok((Answer::Links(Vec::new()), None)),
+            Request::Renew => return Ok((Reply::Renewed(1), None)),
+            Request::Look => return Ok((Reply::Links(Vec::new()), None)),
             Request::Count => {
                 let packets = vec![0; Outcome::all().count()];
-                return Ok((Answer::Counted(Counts { packets, ..Counts::default() }), None));
+                return Ok((Reply::Counted(PacketCounts { packets, ..PacketCounts::default() }), None));
             }
             Request::Adopt
             | Request::MendPins
@@ -266,24 +266,24 @@ impl State {
             | Request::Rollback
             | Request::Remove => {}
         }
-        Ok((Answer::Done, None))
+        Ok((Reply::Done, None))
     }
 
     /// One judge at a time. Each request counts as passing time.
-    fn foresee(&mut self, blueprint: Blueprint) -> Answer {
+    fn foresee(&mut self, blueprint: Blueprint) -> Reply {
         match &mut self.foreseen {
             Some((_, asks @ 1..)) => {
                 *asks -= 1;
-                return Answer::NotYet;
+                return Reply::NotYet;
             }
-            Some((foreseen, _)) if *foreseen == blueprint => return Answer::Done,
+            Some((foreseen, _)) if *foreseen == blueprint => return Reply::Done,
             Some(_) | None => {}
         }
         self.foreseen = Some((blueprint, LOADING - 1));
-        Answer::NotYet
+        Reply::NotYet
     }
 
-    fn make(&mut self, map: MapUse, words: u32) -> Answered {
+    fn make(&mut self, map: MapUse, words: u32) -> BrokerAnswer {
         self.kept.may_make(map, words)?;
         let made = memfd_create(map.map.name(), MFdFlags::MFD_CLOEXEC)
             .map_err(|error| failed("make a map", &error.to_string()))?;
@@ -293,18 +293,18 @@ impl State {
         let copy = made.try_clone().map_err(|error| failed("make a map", &error.to_string()))?;
         self.pinned.insert(map, (made, words));
         self.kept.made(map, words);
-        Ok((Answer::Done, Some(copy)))
+        Ok((Reply::Done, Some(copy)))
     }
 
-    fn collect(&mut self, map: MapUse, waits: bool) -> Answered {
+    fn collect(&mut self, map: MapUse, waits: bool) -> BrokerAnswer {
         self.waits += u64::from(waits);
         if self.making.remove(&map) && !waits {
-            return Ok((Answer::NotYet, None));
+            return Ok((Reply::NotYet, None));
         }
         let (made, _) =
             self.pinned.get(&map).ok_or_else(|| failed("hand a map over", "nobody has begun it"))?;
         let copy = made.try_clone().map_err(|error| failed("hand a map over", &error.to_string()))?;
-        Ok((Answer::Done, Some(copy)))
+        Ok((Reply::Done, Some(copy)))
     }
 
     /// Checks as the loader does: each map must be pinned, and have the size that the settings require.

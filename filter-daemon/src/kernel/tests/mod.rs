@@ -41,7 +41,7 @@ const ALL: u64 = 80;
 const FEW: u64 = 24;
 
 #[test]
-fn whatever_the_kernel_refuses_packets_meet_what_is_blocked() {
+fn refusals_never_change_verdicts() {
     let (first, count) = (number("FILTERD_SEED", 0), number("FILTERD_STORIES", few_or(FEW, ALL)));
     let next = AtomicU64::new(first);
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -49,8 +49,8 @@ fn whatever_the_kernel_refuses_packets_meet_what_is_blocked() {
         let workers: Vec<_> =
             (0..workers).map(|_| scope.spawn(|| tell_until(first + count, &next))).collect();
         workers.into_iter().map(|worker| worker.join().expect("its panic says which story")).fold(
-            Told::default(),
-            |one, other| Told {
+            Coverage::default(),
+            |one, other| Coverage {
                 stories: one.stories + other.stories,
                 requests: one.requests + other.requests,
                 refused: one.refused + other.refused,
@@ -65,9 +65,9 @@ fn whatever_the_kernel_refuses_packets_meet_what_is_blocked() {
 
 /// Runs sequences until the end. Each runs once without refusals, and once for each of its requests with that
 /// one refused.
-fn tell_until(end: u64, next: &AtomicU64) -> Told {
+fn tell_until(end: u64, next: &AtomicU64) -> Coverage {
     let mut blocklist = Some(world::nothing());
-    let mut told = Told::default();
+    let mut told = Coverage::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if seed >= end {
@@ -76,7 +76,7 @@ fn tell_until(end: u64, next: &AtomicU64) -> Told {
         let mut random = Random(seed.wrapping_mul(7919) + 13);
         let (graceless, is_slow) = (random.below(8) == 0, random.below(2) == 0);
         let steps = steps(&mut random);
-        let mut story = Story { seed, steps, graceless, is_slow, refuses: 0..0 };
+        let mut story = Sequence { seed, steps, graceless, is_slow, refuses: 0..0 };
         let requests = story.tell(&mut blocklist, &mut told);
         for request in 1..requests {
             let long = if random.below(4) == 0 { 1 + random.below(12) as u64 } else { 1 };
@@ -88,7 +88,7 @@ fn tell_until(end: u64, next: &AtomicU64) -> Told {
 
 /// Counts of what the sequences have covered.
 #[derive(Debug, Default)]
-struct Told {
+struct Coverage {
     stories: u64,
     requests: u64,
     /// Steps that were refused.
@@ -97,7 +97,7 @@ struct Told {
     grown: u64,
 }
 
-struct Story {
+struct Sequence {
     seed: u64,
     steps: Vec<Step>,
     graceless: bool,
@@ -105,9 +105,9 @@ struct Story {
     refuses: Range<u64>,
 }
 
-impl Story {
+impl Sequence {
     /// Runs the sequence to its end, and returns the number of requests.
-    fn tell(&self, blocklist: &mut Option<Blocklist>, told: &mut Told) -> u64 {
+    fn tell(&self, blocklist: &mut Option<Blocklist>, told: &mut Coverage) -> u64 {
         let empty = blocklist.take().expect("the story before gave it back");
         let mut world = World::new(self.graceless, self.is_slow, empty);
         world.kernel.refuse(self.refuses.clone());

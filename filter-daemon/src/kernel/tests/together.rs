@@ -1,7 +1,7 @@
 //! Tests that packets see related changes together. No packet meets the new targets under the old settings,
 //! or only half of a replacement.
 
-use super::memory::Memory;
+use super::memory::KernelInMemory;
 use crate::blocklist::{Change, Targets};
 use crate::daemon::commit::Protection;
 use crate::daemon::needs;
@@ -20,7 +20,7 @@ const AFTER: [&str; 6] =
 
 /// Replaces all targets, and changes the settings together with them.
 fn replaced(from: bool, to: bool) {
-    let kernel = Memory::default();
+    let kernel = KernelInMemory::default();
     let mut protection = Protection::begin(nothing(), Filter::through(kernel.broker())).expect("it is well");
     for change in [settings(from), want(targets(&BEFORE))] {
         protection.commit(&change, at(1)).expect("the kernel is well");
@@ -39,20 +39,20 @@ fn replaced(from: bool, to: bool) {
 }
 
 #[test]
-fn tables_made_anew_change_everything_by_one_store() {
+fn rebuilt_tables_change_by_one_store() {
     replaced(true, true);
 }
 
 #[test]
-fn settings_change_together_with_the_targets_they_are_for() {
+fn settings_change_together_with_targets() {
     replaced(true, false);
     replaced(false, true);
 }
 
 /// The judge looks up no length that has no targets left.
 #[test]
-fn what_nothing_is_listed_with_any_more_is_looked_up_no_more() {
-    let kernel = Memory::default();
+fn unused_lengths_are_not_looked_up() {
+    let kernel = KernelInMemory::default();
     let mut protection = Protection::begin(nothing(), Filter::through(kernel.broker())).expect("it is well");
     let looked_up = || {
         let set = kernel.settings().expect("a judge is published").sets.block;

@@ -4,9 +4,11 @@
 use std::thread;
 use std::time::Duration;
 
-use super::memory::Memory;
-use crate::blocklist::{Applied, Blocklist, Change, From, Polarity, Settings, Targets, Timestamp, Want};
-use crate::daemon::commit::{NotDone, Protection};
+use super::memory::KernelInMemory;
+use crate::blocklist::{
+    Applied, Blocklist, Change, Polarity, ReleaseFrom, Settings, Targets, Timestamp, Want,
+};
+use crate::daemon::commit::{CommitError, Protection};
 use crate::daemon::needs;
 use crate::kernel::{Filter, KernelError, Needs, SetNeeds};
 use filter_common::labels::Counters;
@@ -20,7 +22,7 @@ use super::universe;
 
 /// The blocklist, the filter, the kernel below it, and the expected state.
 pub struct World {
-    pub kernel: Memory,
+    pub kernel: KernelInMemory,
     protection: Protection,
     blocked: Reference,
     allowed: Reference,
@@ -51,7 +53,7 @@ impl World {
     /// A world in which nothing is blocked, and that is published. `blocklist` must be empty; it is reused
     /// because making one takes time. With `is_slow`, every map that can be waited for is slow.
     pub fn new(graceless: bool, is_slow: bool, blocklist: Blocklist) -> Self {
-        let kernel = Memory::default();
+        let kernel = KernelInMemory::default();
         let filter = Filter::through(kernel.broker());
         let protection = Protection::begin(blocklist, filter).expect("the kernel is well");
         if is_slow {
@@ -85,7 +87,7 @@ impl World {
     }
 
     /// Takes one step. A step that the kernel refuses must have no effect.
-    pub fn take(&mut self, step: &Step) -> Result<(), NotDone> {
+    pub fn take(&mut self, step: &Step) -> Result<(), CommitError> {
         let taken = match step {
             Step::Add(targets) => self.add(targets, true),
             Step::AddAtOnce(targets) => self.add(targets, false),
@@ -102,7 +104,7 @@ impl World {
                 let (addresses, six) =
                     if *six { (0, filter.six().capacity + 1) } else { (filter.addresses().capacity + 1, 0) };
                 let needs = Needs::from(SetNeeds { addresses, six, ..SetNeeds::default() });
-                filter.grow_aside(&needs, blocklist).map(drop).map_err(NotDone::from)
+                filter.grow_aside(&needs, blocklist).map(drop).map_err(CommitError::from)
             }
             Step::GraceIsOver => {
                 self.grace = false;
@@ -111,22 +113,22 @@ impl World {
             Step::Foresee(targets) => {
                 let needs = self.protection.needs_with(SetName::Block, &targets.iter().copied().collect());
                 let (filter, blocklist) = self.protection.parts();
-                filter.reserve_aside(&needs, blocklist).map(drop).map_err(NotDone::from)
+                filter.reserve_aside(&needs, blocklist).map(drop).map_err(CommitError::from)
             }
             Step::Inflate => {
                 let needs =
                     Needs::from(SetNeeds { addresses: 20_000, six: 20_000, ..self.needs().sets.block });
                 let (filter, blocklist) = self.protection.parts();
-                filter.reserve(&needs, blocklist).map_err(NotDone::from)
+                filter.reserve(&needs, blocklist).map_err(CommitError::from)
             }
             Step::Shrink => {
                 let needs = self.needs();
                 let (filter, blocklist) = self.protection.parts();
-                filter.shrink_to(&needs, blocklist).map_err(NotDone::from)
+                filter.shrink_to(&needs, blocklist).map_err(CommitError::from)
             }
             Step::Tidy => {
                 let needs = self.needs();
-                self.protection.filter_mut().tidy(&needs).map_err(NotDone::from)
+                self.protection.filter_mut().tidy(&needs).map_err(CommitError::from)
             }
         };
         self.settle();
@@ -194,7 +196,7 @@ impl World {
         self.allowed.targets().collect()
     }
 
-    fn add(&mut self, targets: &[Target], waits: bool) -> Result<(), NotDone> {
+    fn add(&mut self, targets: &[Target], waits: bool) -> Result<(), CommitError> {
         let targets: Targets = targets.iter().copied().collect();
         let needs = self.protection.needs_with(SetName::Block, &targets);
         let is_small = targets.len() < 4;
@@ -217,23 +219,23 @@ impl World {
         filter.grow_aside(needs, blocklist).is_ok_and(|growing| growing.any())
     }
 
-    fn remove(&mut self, targets: &[Target]) -> Result<(), NotDone> {
+    fn remove(&mut self, targets: &[Target]) -> Result<(), CommitError> {
         let removed = self.commit(&release(targets.iter().copied().collect()));
         assert!(removed.is_ok(), "who leaves is not refused: {removed:?}");
         removed
     }
 
-    fn disallow(&mut self, targets: &[Target]) -> Result<(), NotDone> {
+    fn disallow(&mut self, targets: &[Target]) -> Result<(), CommitError> {
         let ended = self.commit(&disallow(targets.iter().copied().collect()));
         assert!(ended.is_ok(), "who leaves is not refused: {ended:?}");
         ended
     }
 
-    fn switch(&mut self, enforce: bool) -> Result<(), NotDone> {
+    fn switch(&mut self, enforce: bool) -> Result<(), CommitError> {
         self.commit(&Change::Settings(settings(enforce)))
     }
 
-    fn reload(&mut self, blocked: &[Target], allowed: &[Target], how: How) -> Result<(), NotDone> {
+    fn reload(&mut self, blocked: &[Target], allowed: &[Target], how: How) -> Result<(), CommitError> {
         let [blocked, allowed] =
             [blocked, allowed].map(|targets| targets.iter().copied().collect::<Targets>());
         let over = |all: &Reference, new: &Targets| all.targets().filter(|one| !new.contains(*one)).collect();
@@ -257,7 +259,7 @@ impl World {
         }
     }
 
-    fn commit(&mut self, change: &Change) -> Result<(), NotDone> {
+    fn commit(&mut self, change: &Change) -> Result<(), CommitError> {
         let applied = self.protection.commit(change, at(1))?;
         self.note(&applied);
         Ok(())
@@ -313,7 +315,7 @@ fn allow(targets: Targets) -> Change {
 }
 
 fn disallow(targets: Targets) -> Change {
-    Change::Release { from: From::EveryLiveList(Polarity::Allow), targets }
+    Change::Release { from: ReleaseFrom::EveryLiveList(Polarity::Allow), targets }
 }
 
 fn wanted(list: &str, polarity: Polarity, targets: Targets) -> Change {
@@ -321,7 +323,7 @@ fn wanted(list: &str, polarity: Polarity, targets: Targets) -> Change {
 }
 
 pub fn release(targets: Targets) -> Change {
-    Change::Release { from: From::EveryLiveList(Polarity::Block), targets }
+    Change::Release { from: ReleaseFrom::EveryLiveList(Polarity::Block), targets }
 }
 
 pub fn at(seconds: u32) -> Timestamp {

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_written_with_or_without_its_letters() {
+    fn as_prefix_is_optional() {
         for word in ["AS64500", "as64500", "64500", "AS064500"] {
             assert_eq!(word.parse::<Autonomous>().unwrap().to_string(), "AS64500", "{word}");
         }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_one() {
+    fn other_words_are_no_number() {
         for word in ["", "AS", "AS0", "0", "-1", "+1", "AS1.10", "ASN1", "4294967296", "é1", "A"] {
             assert_eq!(word.parse::<Autonomous>(), Err(NoAutonomous), "{word}");
         }

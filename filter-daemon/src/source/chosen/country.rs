@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn two_letters_are_a_country_however_they_are_written() {
+    fn country_codes_ignore_case() {
         for word in ["CN", "cn", "Cn"] {
             assert_eq!(word.parse::<Country>().unwrap().to_string(), "CN");
         }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_is_told_with_what_was_probably_meant() {
+    fn wrong_codes_get_a_suggestion() {
         assert_eq!(hint("UK"), "did you mean GB (Britain (UK))?");
         assert_eq!(hint("usa"), "did you mean US (United States)?");
         assert_eq!(hint("china"), "did you mean CN (China)?");

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use filter_common::target::{Prefix, Target};
 
-use super::header::{self, Extent, Header, LENGTH};
+use super::header::{self, Header, LENGTH, TimesExtent};
 use super::{Copies, CopyError, open};
-use crate::blocklist::{Accepted, Run, Targets, Times, Timestamp};
+use crate::blocklist::{AcceptedSource, EntryTimes, Targets, TimedTargets, Timestamp};
 use crate::clock;
 
 /// A prefix takes one byte for its family, one for its length, and its address.
@@ -27,7 +27,7 @@ impl Copies {
     ///
     /// # Errors
     /// If the copy cannot be read or is damaged.
-    pub fn times(&self, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
+    pub fn times(&self, accepted: &AcceptedSource) -> Result<Option<EntryTimes>, CopyError> {
         read_at(&self.path(accepted), accepted)
     }
 
@@ -35,7 +35,7 @@ impl Copies {
     ///
     /// # Errors
     /// Those of [`times`](Self::times).
-    pub fn times_on_trial(&self, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
+    pub fn times_on_trial(&self, accepted: &AcceptedSource) -> Result<Option<EntryTimes>, CopyError> {
         read_at(&self.tried(accepted), accepted).or_else(|_| self.times(accepted))
     }
 }
@@ -46,8 +46,8 @@ impl Header {
     ///
     /// # Errors
     /// If the times are damaged.
-    pub fn times(&self, behind: impl Read) -> Result<Option<Times>, CopyError> {
-        let Some(Extent { bytes, checksum }) = self.times else { return Ok(None) };
+    pub fn times(&self, behind: impl Read) -> Result<Option<EntryTimes>, CopyError> {
+        let Some(TimesExtent { bytes, checksum }) = self.times else { return Ok(None) };
         let mut section = Vec::new();
         let read = behind.take(bytes.saturating_add(1)).read_to_end(&mut section);
         let is_whole = read.is_ok() && section.len() as u64 == bytes && crc32fast::hash(&section) == checksum;
@@ -56,13 +56,16 @@ impl Header {
     }
 }
 
-fn read_at(path: &Path, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
+fn read_at(path: &Path, accepted: &AcceptedSource) -> Result<Option<EntryTimes>, CopyError> {
     let system = |source| CopyError::System { path: path.into(), source };
     read_from(open(path).map_err(system)?, accepted)
 }
 
 /// Reads the times from the open copy of this list.
-pub(super) fn read_from(mut file: impl Read + Seek, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
+pub(super) fn read_from(
+    mut file: impl Read + Seek,
+    accepted: &AcceptedSource,
+) -> Result<Option<EntryTimes>, CopyError> {
     let header = header::read_all(&mut file, &clock::moment()).map_err(|_| CopyError::Damaged)?;
     if header.accepted != *accepted {
         return Err(CopyError::Damaged);
@@ -73,7 +76,7 @@ pub(super) fn read_from(mut file: impl Read + Seek, accepted: &Accepted) -> Resu
 }
 
 /// The number of bytes that these times take.
-pub fn length(times: &Times) -> u64 {
+pub fn length(times: &EntryTimes) -> u64 {
     let runs = times.runs.iter().map(|run| 8 + length_of(&run.targets));
     length_of(&times.spent) + runs.sum::<u64>()
 }
@@ -83,17 +86,18 @@ fn length_of(targets: &Targets) -> u64 {
     (12 + 4 * addresses + 8 * nets64 + PREFIX * others) as u64
 }
 
-pub fn write(times: &Times, into: impl Write) -> io::Result<Extent> {
+pub fn write(times: &EntryTimes, into: impl Write) -> io::Result<TimesExtent> {
     // Buffered, so that the checksum is computed over whole buffers.
-    let mut out = BufWriter::with_capacity(BUFFER, Summed { into, sum: crc32fast::Hasher::new(), bytes: 0 });
+    let mut out =
+        BufWriter::with_capacity(BUFFER, ChecksumWriter { into, sum: crc32fast::Hasher::new(), bytes: 0 });
     write_targets(&times.spent, &mut out)?;
-    for Run { since, until, targets } in &times.runs {
+    for TimedTargets { since, until, targets } in &times.runs {
         out.write_all(&word(*since).to_le_bytes())?;
         out.write_all(&until.map_or(0, word).to_le_bytes())?;
         write_targets(targets, &mut out)?;
     }
-    let Summed { bytes, sum, .. } = out.into_inner()?;
-    Ok(Extent { bytes, checksum: sum.finalize() })
+    let ChecksumWriter { bytes, sum, .. } = out.into_inner()?;
+    Ok(TimesExtent { bytes, checksum: sum.finalize() })
 }
 
 fn word(time: Timestamp) -> u32 {
@@ -122,13 +126,13 @@ fn bytes_of(target: Target) -> [u8; PREFIX] {
 }
 
 /// Adds everything that is written to a checksum.
-struct Summed<W> {
+struct ChecksumWriter<W> {
     into: W,
     sum: crc32fast::Hasher,
     bytes: u64,
 }
 
-impl<W: Write> Write for Summed<W> {
+impl<W: Write> Write for ChecksumWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.into.write(bytes)?;
         self.sum.update(&bytes[..written]);
@@ -142,15 +146,15 @@ impl<W: Write> Write for Summed<W> {
 }
 
 /// Reads times that `write` wrote. None if the bytes are invalid.
-pub fn parse(mut rest: &[u8]) -> Option<Times> {
+pub fn parse(mut rest: &[u8]) -> Option<EntryTimes> {
     let spent = targets(&mut rest)?;
     let mut runs = Vec::new();
     while !rest.is_empty() {
         let since = Timestamp::from_secs(number(&mut rest)?);
         let until = Some(number(&mut rest)?).filter(|until| *until > 0).map(Timestamp::from_secs);
-        runs.push(Run { since, until, targets: targets(&mut rest)? });
+        runs.push(TimedTargets { since, until, targets: targets(&mut rest)? });
     }
-    Some(Times { runs, spent })
+    Some(EntryTimes { runs, spent })
 }
 
 fn targets(rest: &mut &[u8]) -> Option<Targets> {
@@ -196,31 +200,31 @@ mod tests {
         words.iter().map(|word| word.parse::<Target>().unwrap()).collect()
     }
 
-    fn times() -> Times {
+    fn times() -> EntryTimes {
         let at = Timestamp::from_secs;
         let first =
             targets(&["203.0.113.7", "198.51.100.0/24", "2001:db8::/64", "2001:db8::1", "::/0", "0.0.0.0/0"]);
         let runs = vec![
-            Run { since: at(1_795_300_000), until: Some(at(u32::MAX)), targets: first },
-            Run { since: at(7), until: None, targets: targets(&["192.0.2.0", "192.0.2.255"]) },
+            TimedTargets { since: at(1_795_300_000), until: Some(at(u32::MAX)), targets: first },
+            TimedTargets { since: at(7), until: None, targets: targets(&["192.0.2.0", "192.0.2.255"]) },
         ];
-        Times { runs, spent: targets(&["192.0.2.9", "192.0.2.64/26"]) }
+        EntryTimes { runs, spent: targets(&["192.0.2.9", "192.0.2.64/26"]) }
     }
 
     #[test]
-    fn times_are_read_as_they_were_written_and_are_as_long_as_was_foreseen() {
-        for times in [times(), Times::default(), Times { spent: Targets::default(), ..times() }] {
+    fn times_round_trip_with_expected_length() {
+        for times in [times(), EntryTimes::default(), EntryTimes { spent: Targets::default(), ..times() }] {
             let mut written = Vec::new();
             let extent = write(&times, &mut written).unwrap();
             let checksum = crc32fast::hash(&written);
-            assert_eq!(extent, Extent { bytes: written.len() as u64, checksum });
+            assert_eq!(extent, TimesExtent { bytes: written.len() as u64, checksum });
             assert_eq!(extent.bytes, length(&times));
             assert_eq!(parse(&written), Some(times));
         }
     }
 
     #[test]
-    fn what_ends_too_early_or_is_no_prefix_is_nothing() {
+    fn truncated_or_invalid_times_are_refused() {
         let mut written = Vec::new();
         write(&times(), &mut written).unwrap();
         let runs_end = [length_of(&times().spent) as usize, written.len() - 28];

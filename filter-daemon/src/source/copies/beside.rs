@@ -16,17 +16,19 @@ const AHEAD: usize = 8;
 /// returns.
 pub fn beside<T>(copy: impl Write + Send, read: impl FnOnce(&mut (dyn Write + Send)) -> T) -> T {
     let copy = Mutex::new(copy);
-    thread::scope(|scope| read(&mut Beside { scope, copy: &copy, length: 0, thread: Thread::Later }))
+    thread::scope(|scope| {
+        read(&mut BackgroundWriter { scope, copy: &copy, length: 0, thread: WriterThread::Later })
+    })
 }
 
-struct Beside<'scope, 'env, W> {
+struct BackgroundWriter<'scope, 'env, W> {
     scope: &'scope Scope<'scope, 'env>,
     copy: &'env Mutex<W>,
     length: usize,
-    thread: Thread,
+    thread: WriterThread,
 }
 
-enum Thread {
+enum WriterThread {
     /// The list is too short for a thread so far.
     Later,
     /// The thread writes the bytes that it receives here.
@@ -35,28 +37,28 @@ enum Thread {
     None,
 }
 
-impl<W: Write + Send> Beside<'_, '_, W> {
-    fn begin(&self) -> Thread {
+impl<W: Write + Send> BackgroundWriter<'_, '_, W> {
+    fn begin(&self) -> WriterThread {
         let (bytes, come) = sync_channel(AHEAD);
         let copy = self.copy;
         let thread = thread::Builder::new().name("copying".to_owned());
         match thread.spawn_scoped(self.scope, move || write_all(&come, copy)) {
-            Ok(_) => Thread::Writes(bytes),
-            Err(_) => Thread::None,
+            Ok(_) => WriterThread::Writes(bytes),
+            Err(_) => WriterThread::None,
         }
     }
 }
 
-impl<W: Write + Send> Write for Beside<'_, '_, W> {
+impl<W: Write + Send> Write for BackgroundWriter<'_, '_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.length = self.length.saturating_add(bytes.len());
-        if matches!(self.thread, Thread::Later) && self.length > LONG {
+        if matches!(self.thread, WriterThread::Later) && self.length > LONG {
             self.thread = self.begin();
         }
         match &self.thread {
             // The thread ends before us only if it panicked, in which case its scope panics as well.
-            Thread::Writes(thread) => _ = thread.send(bytes.to_vec()),
-            Thread::Later | Thread::None => write(self.copy, bytes)?,
+            WriterThread::Writes(thread) => _ = thread.send(bytes.to_vec()),
+            WriterThread::Later | WriterThread::None => write(self.copy, bytes)?,
         }
         Ok(bytes.len())
     }
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_handed_over_is_written_in_order_when_reading_ends() {
+    fn all_bytes_are_written_in_order() {
         for length in [0, 1, LONG - 1, LONG, LONG + 1, 3 * LONG + 7] {
             let bytes: Vec<u8> = (0..length).map(|number| (number % 251) as u8).collect();
             let mut copy = Slow::default();

@@ -12,7 +12,7 @@ use nix::fcntl::posix_fallocate;
 
 use super::header::{self, LENGTH};
 use super::{CopyError, UNFINISHED, behind, taken_in};
-use crate::blocklist::{Accepted, Times};
+use crate::blocklist::{AcceptedSource, EntryTimes};
 use crate::clock;
 
 /// A draft smaller than this fraction of the total limit does not check how much of the limit is left. That
@@ -90,7 +90,7 @@ impl Draft {
         }
     }
 
-    fn is_too_long(&mut self) -> bool {
+    fn exceeds_room(&mut self) -> bool {
         let (length, most) = (self.length(), self.most);
         if length <= most / SMALL {
             return false;
@@ -104,10 +104,10 @@ impl Draft {
     /// name.
     pub(super) fn finish(
         mut self,
-        accepted: &Accepted,
-        times: Option<&Times>,
+        accepted: &AcceptedSource,
+        times: Option<&EntryTimes>,
         name: PathBuf,
-    ) -> Result<Whole, CopyError> {
+    ) -> Result<FinishedDraft, CopyError> {
         let mut file = std::mem::replace(&mut self.file, Err(CopyError::Gone))?;
         let times = times.map(|times| behind::write(times, &mut file)).transpose();
         let finished = times.and_then(|times| {
@@ -116,21 +116,21 @@ impl Draft {
             file.write_all_at(&header, 0)
         });
         match finished {
-            Ok(()) => Ok(Whole { draft: self, file, name }),
+            Ok(()) => Ok(FinishedDraft { draft: self, file, name }),
             Err(source) => Err(CopyError::System { path: name, source }),
         }
     }
 }
 
 /// A draft with all its content.
-pub(super) struct Whole {
+pub(super) struct FinishedDraft {
     /// Dropping it removes the file, unless the file has its final name.
     draft: Draft,
     file: File,
     name: PathBuf,
 }
 
-impl Whole {
+impl FinishedDraft {
     /// Flushes the file to disk.
     pub(super) fn sync(&self) -> Result<(), CopyError> {
         self.file.sync_all().map_err(|source| self.failed(source))
@@ -154,7 +154,7 @@ impl Write for Draft {
         let Ok(file) = &mut self.file else { return Ok(bytes.len()) };
         if let Err(source) = file.write_all(bytes) {
             self.fail(CopyError::System { path: self.path.clone(), source });
-        } else if self.is_too_long() {
+        } else if self.exceeds_room() {
             self.refuse();
         }
         Ok(bytes.len())

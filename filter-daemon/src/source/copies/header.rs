@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::blocklist::{Accepted, Stamp, Term, Timestamp};
+use crate::blocklist::{AcceptedSource, EntryTerm, SourceStamp, Timestamp};
 use crate::clock::Moment;
 
 /// The bytes before the list: more than the longest path needs. Unused bytes are zero.
@@ -17,7 +17,7 @@ pub const MAGIC: &str = "filterd copy of a list, 1";
 
 /// The number of bytes after the list (`behind`), and their checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct TimesExtent {
     pub bytes: u64,
     /// The CRC-32 of these bytes.
     pub checksum: u32,
@@ -27,19 +27,19 @@ pub struct Extent {
 #[derive(Debug)]
 pub struct Header {
     /// The list that the copy belongs to, with times converted to the reader's own.
-    pub accepted: Accepted,
+    pub accepted: AcceptedSource,
     /// When it was written. Earlier versions of filterd did not record this.
     pub written: Option<Moment>,
     /// The times after the list, if there are any.
-    pub times: Option<Extent>,
+    pub times: Option<TimesExtent>,
     /// The number of seconds that were added to convert written times to the reader's own.
     pub shift: i64,
 }
 
 /// The header for this moment, with times as the writer sees them. None if it is too long, which no path that
 /// can be opened causes.
-pub fn of(accepted: &Accepted, written: &Moment, times: Option<Extent>) -> Option<Vec<u8>> {
-    let Accepted {
+pub fn of(accepted: &AcceptedSource, written: &Moment, times: Option<TimesExtent>) -> Option<Vec<u8>> {
+    let AcceptedSource {
         name,
         path,
         stamp,
@@ -65,14 +65,14 @@ pub fn of(accepted: &Accepted, written: &Moment, times: Option<Extent>) -> Optio
     said.extend(path);
     said.push(b'\n');
     // Earlier versions of filterd read only up to the path.
-    if let Some(Term { ttl, from }) = term {
+    if let Some(EntryTerm { ttl, from }) = term {
         said.extend(format!("term {} {}\n", ttl.as_secs(), from.secs()).into_bytes());
     }
     if let Some(meaning) = meaning {
         said.extend(format!("means {meaning}\n").into_bytes());
     }
     said.extend(format!("written {written}\n").into_bytes());
-    if let Some(Extent { bytes, checksum }) = times {
+    if let Some(TimesExtent { bytes, checksum }) = times {
         said.extend(format!("times {bytes} {checksum:08x}\n").into_bytes());
     }
     if !peaks.is_empty() {
@@ -86,7 +86,7 @@ pub fn of(accepted: &Accepted, written: &Moment, times: Option<Extent>) -> Optio
 }
 
 /// Reads the header, and converts its times for a reader at the moment `here`. The list follows in `input`.
-pub fn read(input: &mut impl Read, here: &Moment) -> io::Result<Accepted> {
+pub fn read(input: &mut impl Read, here: &Moment) -> io::Result<AcceptedSource> {
     read_all(input, here).map(|header| header.accepted)
 }
 
@@ -97,9 +97,9 @@ pub fn read_all(input: &mut impl Read, here: &Moment) -> io::Result<Header> {
     let Header { accepted, written, times, .. } = parse(&header).ok_or(io::ErrorKind::InvalidData)?;
     // Without the moment of writing, times count as wall-clock times.
     let shift = written.map_or(0, |written| written.shift_to(here).seconds);
-    let term = accepted.term.map(|term| Term { from: term.from.later_by(shift), ..term });
+    let term = accepted.term.map(|term| EntryTerm { from: term.from.later_by(shift), ..term });
     let (at, peaks) = (accepted.at.later_by(shift), accepted.peaks.later_by(shift));
-    let accepted = Accepted { term, at, peaks, ..accepted };
+    let accepted = AcceptedSource { term, at, peaks, ..accepted };
     Ok(Header { accepted, written, times, shift })
 }
 
@@ -128,7 +128,7 @@ fn parse(header: &[u8]) -> Option<Header> {
     let written = value(&mut rest, "written").and_then(|words| words.parse().ok());
     let times = value(&mut rest, "times").and_then(extent);
     let peaks = value(&mut rest, "peaks").and_then(|words| words.parse().ok()).unwrap_or_default();
-    let accepted = Accepted {
+    let accepted = AcceptedSource {
         name,
         path,
         stamp,
@@ -145,23 +145,23 @@ fn parse(header: &[u8]) -> Option<Header> {
     Some(Header { accepted, written, times, shift: 0 })
 }
 
-fn term(words: &str) -> Option<Term> {
+fn term(words: &str) -> Option<EntryTerm> {
     let (ttl, from) = words.split_once(' ')?;
     let ttl = Duration::from_secs(ttl.parse().ok()?);
-    Some(Term { ttl, from: Timestamp::from_secs(from.parse().ok()?) })
+    Some(EntryTerm { ttl, from: Timestamp::from_secs(from.parse().ok()?) })
 }
 
-fn extent(words: &str) -> Option<Extent> {
+fn extent(words: &str) -> Option<TimesExtent> {
     let (bytes, checksum) = words.split_once(' ')?;
-    Some(Extent { bytes: bytes.parse().ok()?, checksum: u32::from_str_radix(checksum, 16).ok()? })
+    Some(TimesExtent { bytes: bytes.parse().ok()?, checksum: u32::from_str_radix(checksum, 16).ok()? })
 }
 
-fn stamp(words: &str) -> Option<Option<Stamp>> {
+fn stamp(words: &str) -> Option<Option<SourceStamp>> {
     if words.is_empty() {
         return Some(None);
     }
     let words: Vec<u64> = words.split(' ').map(|word| word.parse().ok()).collect::<Option<_>>()?;
-    Some(Some(Stamp(words.try_into().ok()?)))
+    Some(Some(SourceStamp(words.try_into().ok()?)))
 }
 
 /// The value of the next line, which must begin with this key.

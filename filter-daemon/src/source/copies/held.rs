@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, Seek};
 
 use super::{Copies, CopyError, behind, header, open, whole};
-use crate::blocklist::{Accepted, Times};
+use crate::blocklist::{AcceptedSource, EntryTimes};
 use crate::clock;
-use crate::source::{How, ListFile};
+use crate::source::{ListFile, ReadOptions};
 
 /// The open copy of one list.
 #[derive(Debug)]
-pub struct Held {
-    accepted: Accepted,
+pub struct HeldCopy {
+    accepted: AcceptedSource,
     file: File,
 }
 
@@ -20,18 +20,18 @@ impl Copies {
     ///
     /// # Errors
     /// If there is no copy or it is damaged.
-    pub fn hold(&self, accepted: &Accepted) -> io::Result<Held> {
+    pub fn hold(&self, accepted: &AcceptedSource) -> io::Result<HeldCopy> {
         let mut file = open(&self.path(accepted))?;
         // The header may have another stamp than `accepted`.
         let accepted = header::read(&mut file, &clock::moment())?;
-        Ok(Held { accepted, file })
+        Ok(HeldCopy { accepted, file })
     }
 
     /// Writes that copy again if its file is gone.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn put_back(&self, held: &Held) -> Result<(), CopyError> {
+    pub fn put_back(&self, held: &HeldCopy) -> Result<(), CopyError> {
         if self.path(&held.accepted).exists() {
             return Ok(());
         }
@@ -45,10 +45,10 @@ impl Copies {
     }
 }
 
-impl Held {
+impl HeldCopy {
     /// The list that the copy belongs to.
     #[must_use]
-    pub fn accepted(&self) -> &Accepted {
+    pub fn accepted(&self) -> &AcceptedSource {
         &self.accepted
     }
 
@@ -56,7 +56,7 @@ impl Held {
     ///
     /// # Errors
     /// If the copy cannot be read or is damaged.
-    pub fn read(&self, how: &How) -> Result<ListFile, CopyError> {
+    pub fn read(&self, how: &ReadOptions) -> Result<ListFile, CopyError> {
         let mut file = &self.file;
         file.rewind().map_err(|_| CopyError::Damaged)?;
         let (found, list) = whole(file, how)?;
@@ -67,7 +67,7 @@ impl Held {
     ///
     /// # Errors
     /// If the copy cannot be read or is damaged.
-    pub fn times(&self) -> Result<Option<Times>, CopyError> {
+    pub fn times(&self) -> Result<Option<EntryTimes>, CopyError> {
         let mut file = &self.file;
         file.rewind().map_err(|_| CopyError::Damaged)?;
         behind::read_from(file, &self.accepted)

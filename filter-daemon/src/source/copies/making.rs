@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
 
-use super::draft::Whole;
-use super::{Bytes, Copies, CopyError, ToKeep, behind, taken_in};
-use crate::blocklist::{Accepted, Times};
+use super::draft::FinishedDraft;
+use super::{Copies, CopyError, CopySource, CopyToKeep, behind, taken_in};
+use crate::blocklist::{AcceptedSource, EntryTimes};
 
 /// The number of files that are flushed at the same time: they share the disk's work. More threads were not
 /// faster.
@@ -18,8 +18,8 @@ const AT_ONCE: usize = 4;
 const TOGETHER: usize = 64;
 
 /// A copy that lacks only its final name.
-enum Unnamed {
-    Whole(Whole),
+enum UnnamedCopy {
+    Whole(FinishedDraft),
     /// A file that exists by the first name and gets the second one.
     There(PathBuf, PathBuf),
 }
@@ -29,21 +29,22 @@ impl Copies {
     /// added to `kept`. Returns one result for each copy.
     pub(super) fn make_all(
         &self,
-        wanted: Vec<ToKeep>,
-        kept: &mut Vec<Accepted>,
-        at: fn(&Self, &Accepted) -> PathBuf,
+        wanted: Vec<CopyToKeep>,
+        kept: &mut Vec<AcceptedSource>,
+        at: fn(&Self, &AcceptedSource) -> PathBuf,
     ) -> Vec<Result<(), CopyError>> {
         let (mut outcomes, mut known) = (Vec::new(), Vec::new());
         let mut taken = taken_in(&self.directory);
         let mut wanted = wanted.into_iter();
         while wanted.len() > 0 {
-            let written = wanted.by_ref().take(TOGETHER).map(|ToKeep { accepted, bytes, times, before }| {
-                let written = self.write(&accepted, (bytes, times), at(self, &accepted), &mut taken);
-                known.push((accepted, before));
-                written
-            });
+            let written =
+                wanted.by_ref().take(TOGETHER).map(|CopyToKeep { accepted, bytes, times, before }| {
+                    let written = self.write(&accepted, (bytes, times), at(self, &accepted), &mut taken);
+                    known.push((accepted, before));
+                    written
+                });
             let written = written.collect();
-            outcomes.extend(to_disk(written).into_iter().map(|one| one.and_then(Unnamed::take_name)));
+            outcomes.extend(to_disk(written).into_iter().map(|one| one.and_then(UnnamedCopy::take_name)));
         }
         self.sync_names(&mut outcomes);
         for ((accepted, before), outcome) in known.into_iter().zip(&outcomes) {
@@ -55,11 +56,11 @@ impl Copies {
     /// Makes new copies from existing ones, each at the path that `at` gives. Returns the copies that failed.
     pub(super) fn make_anew(
         &self,
-        copies: Vec<Accepted>,
-        bytes: fn(Accepted) -> Bytes,
-        at: fn(&Self, &Accepted) -> PathBuf,
-    ) -> Vec<(Accepted, CopyError)> {
-        let wanted = copies.iter().map(|accepted| ToKeep {
+        copies: Vec<AcceptedSource>,
+        bytes: fn(AcceptedSource) -> CopySource,
+        at: fn(&Self, &AcceptedSource) -> PathBuf,
+    ) -> Vec<(AcceptedSource, CopyError)> {
+        let wanted = copies.iter().map(|accepted| CopyToKeep {
             accepted: accepted.clone(),
             bytes: bytes(accepted.clone()),
             times: None,
@@ -82,22 +83,22 @@ impl Copies {
     /// Writes this copy. `taken` is the total size of all files before.
     fn write(
         &self,
-        accepted: &Accepted,
-        (bytes, times): (Bytes, Option<Times>),
+        accepted: &AcceptedSource,
+        (bytes, times): (CopySource, Option<EntryTimes>),
         path: PathBuf,
         taken: &mut u64,
-    ) -> Result<Unnamed, CopyError> {
+    ) -> Result<UnnamedCopy, CopyError> {
         let (mut draft, times) = match bytes {
-            Bytes::Draft(draft) => (draft, times),
-            Bytes::Before(before) => {
+            CopySource::Draft(draft) => (draft, times),
+            CopySource::Before(before) => {
                 let (draft, told) = self.draft_of(&before, accepted)?;
                 *taken += draft.length();
                 (draft, times.or(told))
             }
-            Bytes::Tried if self.is_tried(accepted) => {
-                return Ok(Unnamed::There(self.tried(accepted), path));
+            CopySource::Tried if self.is_tried(accepted) => {
+                return Ok(UnnamedCopy::There(self.tried(accepted), path));
             }
-            Bytes::Tried => return Err(CopyError::Gone),
+            CopySource::Tried => return Err(CopyError::Gone),
         };
         let behind = times.as_ref().map_or(0, behind::length);
         *taken += behind;
@@ -105,11 +106,11 @@ impl Copies {
             *taken -= behind + draft.length();
             draft.refuse();
         }
-        draft.finish(accepted, times.as_ref(), path).map(Unnamed::Whole)
+        draft.finish(accepted, times.as_ref(), path).map(UnnamedCopy::Whole)
     }
 }
 
-impl Unnamed {
+impl UnnamedCopy {
     fn sync(&self) -> Result<(), CopyError> {
         match self {
             Self::Whole(whole) => whole.sync(),
@@ -127,7 +128,7 @@ impl Unnamed {
     }
 }
 
-type Written = Result<Unnamed, CopyError>;
+type Written = Result<UnnamedCopy, CopyError>;
 
 /// Flushes all of these to disk, several at a time.
 fn to_disk(mut written: Vec<Written>) -> Vec<Written> {

@@ -24,12 +24,12 @@ use std::time::SystemTime;
 
 use nix::fcntl::OFlag;
 
-use super::{How, ListFile, list};
-use crate::blocklist::{Accepted, Times};
+use super::{ListFile, ReadOptions, list};
+use crate::blocklist::{AcceptedSource, EntryTimes};
 use crate::clock;
 pub use beside::beside;
 pub use draft::Draft;
-pub use held::Held;
+pub use held::HeldCopy;
 
 /// The limit for all copies together.
 const MOST_BYTES: u64 = 1 << 30;
@@ -46,9 +46,9 @@ pub struct Copies {
 
 /// The result of looking through the directory.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundCopies {
     /// The list that each copy belongs to, the newest copy first.
-    pub copies: Vec<Accepted>,
+    pub copies: Vec<AcceptedSource>,
     /// Files that are not valid copies.
     pub damaged: Vec<PathBuf>,
     /// True if the directory may not be read, so there may be other copies.
@@ -97,32 +97,32 @@ impl CopyError {
 
 /// A list whose copy is to be made.
 #[derive(Debug)]
-pub struct ToKeep {
+pub struct CopyToKeep {
     /// The known facts about the list.
-    pub accepted: Accepted,
-    pub bytes: Bytes,
+    pub accepted: AcceptedSource,
+    pub bytes: CopySource,
     /// When each entry was added and when it ends, if entries expire. If none, the times in the earlier copy
     /// stay.
-    pub times: Option<Times>,
+    pub times: Option<EntryTimes>,
     /// The list as it was accepted before. Its copy is kept if no new one can be made.
-    pub before: Option<Accepted>,
+    pub before: Option<AcceptedSource>,
 }
 
 /// The source of a copy's bytes.
 #[derive(Debug)]
-pub enum Bytes {
+pub enum CopySource {
     /// They were written down while the list was read.
     Draft(Draft),
     /// They are in the copy of this earlier version of the list.
-    Before(Box<Accepted>),
+    Before(Box<AcceptedSource>),
     /// They are in the list's copy on trial.
     Tried,
 }
 
-impl Bytes {
+impl CopySource {
     /// The bytes in the copy of this list.
     #[must_use]
-    pub fn before(accepted: Accepted) -> Self {
+    pub fn before(accepted: AcceptedSource) -> Self {
         Self::Before(Box::new(accepted))
     }
 }
@@ -136,16 +136,16 @@ impl Copies {
 
     /// Finds all copies except those on trial.
     #[must_use]
-    pub fn find(&self) -> Found {
+    pub fn find(&self) -> FoundCopies {
         self.find_at(|path| !is_unfinished(path) && !tried::has_its_name(path), Self::path)
     }
 
     /// Reads the files that `is_one` accepts. A copy is valid if it is at the path that `at` gives for it.
-    fn find_at(&self, is_one: fn(&Path) -> bool, at: fn(&Self, &Accepted) -> PathBuf) -> Found {
+    fn find_at(&self, is_one: fn(&Path) -> bool, at: fn(&Self, &AcceptedSource) -> PathBuf) -> FoundCopies {
         let is_hidden =
             fs::read_dir(&self.directory).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
-        let mut found = Found { is_hidden, ..Found::default() };
-        let mut copies: Vec<(SystemTime, Accepted)> = Vec::new();
+        let mut found = FoundCopies { is_hidden, ..FoundCopies::default() };
+        let mut copies: Vec<(SystemTime, AcceptedSource)> = Vec::new();
         for path in self.files().into_iter().filter(|path| is_one(path)) {
             let read = open(&path).and_then(|mut file| {
                 Ok((header::read(&mut file, &clock::moment())?, file.metadata()?.modified()?))
@@ -157,7 +157,8 @@ impl Copies {
         }
         copies.sort_by(|(one, a), (other, b)| (b.at, other).cmp(&(a.at, one)));
         let mut seen = HashSet::new();
-        let is_newest = |accepted: &Accepted| seen.insert((accepted.name.clone(), accepted.path.clone()));
+        let is_newest =
+            |accepted: &AcceptedSource| seen.insert((accepted.name.clone(), accepted.path.clone()));
         found.copies = copies.into_iter().map(|(_, accepted)| accepted).filter(is_newest).collect();
         found
     }
@@ -166,7 +167,7 @@ impl Copies {
     ///
     /// # Errors
     /// If the copy cannot be read or is damaged.
-    pub fn read(&self, accepted: &Accepted, how: &How) -> Result<ListFile, CopyError> {
+    pub fn read(&self, accepted: &AcceptedSource, how: &ReadOptions) -> Result<ListFile, CopyError> {
         let (path, tried) = (self.path(accepted), self.tried(accepted));
         let read = |path: &Path| {
             let system = |source| CopyError::System { path: path.into(), source };
@@ -195,7 +196,7 @@ impl Copies {
 
     /// Makes these copies, keeps those in `kept`, and removes all others. Returns one result for each new
     /// copy.
-    pub fn keep(&self, wanted: Vec<ToKeep>, mut kept: Vec<Accepted>) -> Vec<Result<(), CopyError>> {
+    pub fn keep(&self, wanted: Vec<CopyToKeep>, mut kept: Vec<AcceptedSource>) -> Vec<Result<(), CopyError>> {
         let outcomes = self.make_all(wanted, &mut kept, Self::path);
         let kept: HashSet<PathBuf> = kept.iter().map(|accepted| self.path(accepted)).collect();
         // Copies of lists that left the configuration or have a newer copy.
@@ -207,13 +208,13 @@ impl Copies {
 
     /// True if this list has a copy.
     #[must_use]
-    pub fn has(&self, accepted: &Accepted) -> bool {
+    pub fn has(&self, accepted: &AcceptedSource) -> bool {
         self.path(accepted).exists() || self.is_tried(accepted)
     }
 
     /// True if the copy of this list also records the same meaning and time to live.
     #[must_use]
-    pub fn says(&self, accepted: &Accepted) -> bool {
+    pub fn says(&self, accepted: &AcceptedSource) -> bool {
         let header =
             open(&self.path(accepted)).and_then(|mut file| header::read(&mut file, &clock::moment()));
         header.is_ok_and(|found| (found.term, found.meaning) == (accepted.term, accepted.meaning))
@@ -221,7 +222,7 @@ impl Copies {
 
     /// True if the list in the copy does not end with a newline. None if there is no copy to check.
     #[must_use]
-    pub fn has_open_end(&self, accepted: &Accepted) -> Option<bool> {
+    pub fn has_open_end(&self, accepted: &AcceptedSource) -> Option<bool> {
         let file = open(&self.path(accepted)).or_else(|_| open(&self.tried(accepted))).ok()?;
         let Some(last) = accepted.bytes.checked_sub(1) else { return Some(false) };
         let mut byte = [0];
@@ -244,7 +245,11 @@ impl Copies {
     }
 
     /// A draft for this list with the content of the copy of `before`.
-    fn draft_of(&self, before: &Accepted, accepted: &Accepted) -> Result<(Draft, Option<Times>), CopyError> {
+    fn draft_of(
+        &self,
+        before: &AcceptedSource,
+        accepted: &AcceptedSource,
+    ) -> Result<(Draft, Option<EntryTimes>), CopyError> {
         let file = open(&self.path(before)).or_else(|_| open(&self.tried(before)));
         self.draft_from(file.map_err(|_| CopyError::Gone)?, accepted)
     }
@@ -253,13 +258,13 @@ impl Copies {
     fn draft_from(
         &self,
         mut copy: impl Read,
-        accepted: &Accepted,
-    ) -> Result<(Draft, Option<Times>), CopyError> {
+        accepted: &AcceptedSource,
+    ) -> Result<(Draft, Option<EntryTimes>), CopyError> {
         let header = header::read_all(&mut copy, &clock::moment()).map_err(|_| CopyError::Damaged)?;
         let mut draft = self.draft();
         let mut list = copy.by_ref().take(header.accepted.bytes);
         io::copy(&mut list, &mut draft).map_err(|_| CopyError::Gone)?;
-        let ttl = |accepted: &Accepted| accepted.term.map(|term| term.ttl);
+        let ttl = |accepted: &AcceptedSource| accepted.term.map(|term| term.ttl);
         // Damaged times were reported by the start that tried to use them.
         let times = header.times(copy).ok().flatten();
         Ok((draft, times.filter(|_| ttl(accepted) == ttl(&header.accepted))))
@@ -271,8 +276,8 @@ impl Copies {
 
     /// The path of this list's copy, whether it exists or not.
     #[must_use]
-    pub fn path(&self, accepted: &Accepted) -> PathBuf {
-        let Accepted { name, path, bytes, checksum, is_missing, .. } = accepted;
+    pub fn path(&self, accepted: &AcceptedSource) -> PathBuf {
+        let AcceptedSource { name, path, bytes, checksum, is_missing, .. } = accepted;
         let known = [name.as_bytes(), b"\0", path.as_os_str().as_bytes()].concat();
         let known =
             [&known[..], &bytes.to_le_bytes(), &checksum.to_le_bytes(), &[u8::from(*is_missing)]].concat();
@@ -294,14 +299,14 @@ fn taken_in(directory: &Path) -> u64 {
 ///
 /// # Errors
 /// If the copy is damaged.
-pub fn whole(mut input: impl Read, how: &How) -> Result<(Accepted, ListFile), CopyError> {
+pub fn whole(mut input: impl Read, how: &ReadOptions) -> Result<(AcceptedSource, ListFile), CopyError> {
     let header::Header { accepted, times, .. } =
         header::read_all(&mut input, &clock::moment()).map_err(|_| CopyError::Damaged)?;
     let mut sum = crc32fast::Hasher::new();
     let mut bytes = 0;
     // If the header announces no times, no byte may follow the list.
     let most = accepted.bytes.saturating_add(u64::from(times.is_none()));
-    let input = Summed { input: input.take(most), sum: &mut sum, bytes: &mut bytes };
+    let input = ChecksumReader { input: input.take(most), sum: &mut sum, bytes: &mut bytes };
     // No limit on entries besides the bytes, because the list was accepted.
     let list = list::parse(&accepted.path, input, u64::MAX, how).map_err(|_| CopyError::Damaged)?;
     let is_whole = bytes == accepted.bytes && sum.finalize() == accepted.checksum;
@@ -332,13 +337,13 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Adds everything that is read to a checksum.
-struct Summed<'a, R> {
+struct ChecksumReader<'a, R> {
     input: io::Take<R>,
     sum: &'a mut crc32fast::Hasher,
     bytes: &'a mut u64,
 }
 
-impl<R: Read> Read for Summed<'_, R> {
+impl<R: Read> Read for ChecksumReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.sum.update(&buffer[..read]);

@@ -4,30 +4,31 @@
 
 use std::path::Path;
 
-use super::{Bytes, Copies, CopyError, header, open};
-use crate::blocklist::Accepted;
+use super::{Copies, CopyError, CopySource, header, open};
+use crate::blocklist::AcceptedSource;
 use crate::clock::{self, Moment};
 
 impl Copies {
     /// Writes copies again, including those on trial, if their recorded moment would convert times
     /// differently from now. Returns the lists that failed.
     #[must_use]
-    pub fn renew(&self) -> Vec<(Accepted, CopyError)> {
+    pub fn renew(&self) -> Vec<(AcceptedSource, CopyError)> {
         let here = clock::moment();
-        let is_old = |accepted: &Accepted, path: &Path| accepted.term.is_some() && !says_when(path, &here);
+        let is_old =
+            |accepted: &AcceptedSource, path: &Path| accepted.term.is_some() && !says_when(path, &here);
         let (mut kept, mut tried) = (self.find().copies, self.find_tried().copies);
         kept.retain(|accepted| is_old(accepted, &self.path(accepted)));
         tried.retain(|accepted| is_old(accepted, &self.tried(accepted)));
-        let mut failed = self.make_anew(kept, Bytes::before, Self::path);
-        failed.extend(self.make_anew(tried, Bytes::before, Self::tried));
+        let mut failed = self.make_anew(kept, CopySource::before, Self::path);
+        failed.extend(self.make_anew(tried, CopySource::before, Self::tried));
         failed
     }
 
     /// Writes these copies again, whose lists now come from other files with the same content. Returns the
     /// lists that failed.
     #[must_use]
-    pub fn know_files(&self, lists: Vec<Accepted>) -> Vec<(Accepted, CopyError)> {
-        self.make_anew(lists, Bytes::before, Self::path)
+    pub fn know_files(&self, lists: Vec<AcceptedSource>) -> Vec<(AcceptedSource, CopyError)> {
+        self.make_anew(lists, CopySource::before, Self::path)
     }
 }
 

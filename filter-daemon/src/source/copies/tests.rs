@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::blocklist::{Peaks, Stamp, Term, Timestamp};
+use crate::blocklist::{EntryTerm, Peaks, SourceStamp, Timestamp};
 use crate::clock::{Boot, Moment};
 
 /// The first moment in the writer's time.
@@ -29,14 +29,14 @@ impl Place {
         Self { copies: Copies::of(state.path()), state }
     }
 
-    fn draft(&self, name: &str, text: &str) -> ToKeep {
+    fn draft(&self, name: &str, text: &str) -> CopyToKeep {
         let mut draft = self.copies.draft();
         text.as_bytes().chunks(7).for_each(|bytes| draft.write_all(bytes).unwrap());
         let (bytes, checksum) = draft.summary();
-        let accepted = Accepted {
+        let accepted = AcceptedSource {
             name: Arc::from(name),
             path: format!("/lists/{name}.txt\n").into(),
-            stamp: Some(Stamp([1, 2, 3, 4, 5, 6, u64::MAX])),
+            stamp: Some(SourceStamp([1, 2, 3, 4, 5, 6, u64::MAX])),
             at: Timestamp::from_secs(1_795_296_480),
             entries: text.lines().count() as u64,
             rejected: 0,
@@ -47,11 +47,11 @@ impl Place {
             meaning: None,
             peaks: Peaks::default(),
         };
-        ToKeep { accepted, bytes: Bytes::Draft(draft), times: None, before: None }
+        CopyToKeep { accepted, bytes: CopySource::Draft(draft), times: None, before: None }
     }
 
     /// Keeps this copy and no other.
-    fn keep(&self, name: &str, text: &str) -> Accepted {
+    fn keep(&self, name: &str, text: &str) -> AcceptedSource {
         let draft = self.draft(name, text);
         let accepted = draft.accepted.clone();
         self.copies.keep(vec![draft], Vec::new()).remove(0).unwrap();
@@ -68,11 +68,11 @@ impl Place {
 }
 
 #[test]
-fn a_copy_says_what_was_read_and_is_for_nobody_else() {
+fn copy_has_list_content_and_private_mode() {
     let place = Place::new();
     let accepted = place.keep("drop", "203.0.113.7\n198.51.100.0/24\n");
     assert_eq!(place.copies.find().copies, std::slice::from_ref(&accepted));
-    let list = place.copies.read(&accepted, &How::default()).unwrap();
+    let list = place.copies.read(&accepted, &ReadOptions::default()).unwrap();
     assert_eq!((list.targets.len(), list.rejected_count), (2, 0));
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&place.state.path().join("lists")), 0o700);
@@ -80,7 +80,7 @@ fn a_copy_says_what_was_read_and_is_for_nobody_else() {
 }
 
 #[test]
-fn a_new_copy_takes_the_place_of_the_old_one_and_others_stay() {
+fn new_copy_replaces_only_the_old_one() {
     let place = Place::new();
     let other = place.keep("other", "192.0.2.1\n");
     let (old, new) = (place.draft("drop", "203.0.113.7\n"), place.draft("drop", "203.0.113.8\n"));
@@ -109,37 +109,45 @@ fn files_of_others_stay_beside_copies() {
 fn a_list_that_is_renamed_keeps_its_copy() {
     let place = Place::new();
     let before = place.keep("drop", "203.0.113.7\n");
-    let accepted = Accepted { name: Arc::from("spamhaus"), ..before.clone() };
-    let renamed =
-        ToKeep { accepted: accepted.clone(), bytes: Bytes::before(before), times: None, before: None };
+    let accepted = AcceptedSource { name: Arc::from("spamhaus"), ..before.clone() };
+    let renamed = CopyToKeep {
+        accepted: accepted.clone(),
+        bytes: CopySource::before(before),
+        times: None,
+        before: None,
+    };
     place.copies.keep(vec![renamed], Vec::new()).remove(0).unwrap();
     assert_eq!((place.names(), place.files()), (vec!["spamhaus".to_owned()], 1));
-    assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
+    assert_eq!(place.copies.read(&accepted, &ReadOptions::default()).unwrap().targets.len(), 1);
 }
 
 /// Earlier versions of filterd, which know neither field, read the rest of the header.
 #[test]
-fn a_copy_tells_what_its_list_did_and_from_when_the_time_of_its_entries_counts() {
-    let term = Some(Term { ttl: Duration::from_secs(3600), from: Timestamp::from_secs(1_795_300_000) });
+fn copy_keeps_meaning_and_term() {
+    let term = Some(EntryTerm { ttl: Duration::from_secs(3600), from: Timestamp::from_secs(1_795_300_000) });
     let meaning = "block /64 only 22,8000-8100".parse().ok();
     for (term, meaning) in [(term, None), (None, meaning), (term, meaning)] {
         let place = Place::new();
         let before = place.keep("drop", "203.0.113.7\n");
-        let accepted = Accepted { term, meaning, ..before.clone() };
-        let told =
-            ToKeep { accepted: accepted.clone(), bytes: Bytes::before(before), times: None, before: None };
+        let accepted = AcceptedSource { term, meaning, ..before.clone() };
+        let told = CopyToKeep {
+            accepted: accepted.clone(),
+            bytes: CopySource::before(before),
+            times: None,
+            before: None,
+        };
         place.copies.keep(vec![told], Vec::new()).remove(0).unwrap();
         assert_eq!((place.copies.find().copies, place.files()), (vec![accepted.clone()], 1));
-        assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
+        assert_eq!(place.copies.read(&accepted, &ReadOptions::default()).unwrap().targets.len(), 1);
     }
 }
 
 /// Within one boot the time since boot continues. From one boot to the next only the wall clock does.
 #[test]
-fn what_a_copy_says_of_times_is_in_the_time_of_whoever_reads_it() {
-    let term = Some(Term { ttl: Duration::from_secs(3600), from: at(7) });
+fn copy_times_are_converted_for_the_reader() {
+    let term = Some(EntryTerm { ttl: Duration::from_secs(3600), from: at(7) });
     let peaks = Peaks::default().replaced(4000, 2001, at(3));
-    let accepted = Accepted { at: at(5), term, peaks, ..Place::new().draft("drop", "").accepted };
+    let accepted = AcceptedSource { at: at(5), term, peaks, ..Place::new().draft("drop", "").accepted };
     // The machine has run for 100 s, and the clock was set forward by 60 s meanwhile.
     let ms = i64::from(BEGUN) * 1000;
     let written = Moment { boot: Boot([1; 16]), offset: ms, begun: at(0), own: at(100), wall: at(160) };
@@ -176,21 +184,21 @@ fn what_a_copy_says_of_times_is_in_the_time_of_whoever_reads_it() {
     old.resize(header::LENGTH, 0);
     assert_eq!(
         header::read(&mut &old[..], &begun(2, 200)).unwrap(),
-        Accepted { peaks: Peaks::default(), ..accepted },
+        AcceptedSource { peaks: Peaks::default(), ..accepted },
         "an earlier filterd said nothing"
     );
 }
 
 /// The copy on trial has the same content as the earlier one, but another meaning.
 #[test]
-fn a_copy_on_trial_lies_beside_that_of_before_until_it_has_stood_its_trial_or_not() {
-    let (place, how) = (Place::new(), How::default());
+fn trial_copy_leaves_earlier_copy_until_decided() {
+    let (place, how) = (Place::new(), ReadOptions::default());
     let before = place.keep("drop", "203.0.113.7\n");
-    let tried = Accepted { meaning: "allow".parse().ok(), ..before.clone() };
-    let read = |accepted: &Accepted| place.copies.read(accepted, &how).is_ok();
+    let tried = AcceptedSource { meaning: "allow".parse().ok(), ..before.clone() };
+    let read = |accepted: &AcceptedSource| place.copies.read(accepted, &how).is_ok();
     let try_out = || {
-        let bytes = Bytes::before(before.clone());
-        let wanted = ToKeep { accepted: tried.clone(), bytes, times: None, before: Some(before.clone()) };
+        let bytes = CopySource::before(before.clone());
+        let wanted = CopyToKeep { accepted: tried.clone(), bytes, times: None, before: Some(before.clone()) };
         place.copies.try_out(vec![wanted], Vec::new()).remove(0).unwrap();
         assert_eq!(place.copies.find().copies, std::slice::from_ref(&before));
         assert_eq!(place.copies.find_tried().copies, std::slice::from_ref(&tried));
@@ -201,19 +209,24 @@ fn a_copy_on_trial_lies_beside_that_of_before_until_it_has_stood_its_trial_or_no
     place.copies.keep(Vec::new(), vec![before.clone()]);
     assert!(read(&before) && !read(&tried) && place.files() == 1, "it has not stood it");
     try_out();
-    let wanted =
-        ToKeep { accepted: tried.clone(), bytes: Bytes::Tried, times: None, before: Some(before.clone()) };
+    let wanted = CopyToKeep {
+        accepted: tried.clone(),
+        bytes: CopySource::Tried,
+        times: None,
+        before: Some(before.clone()),
+    };
     place.copies.keep(vec![wanted], Vec::new()).remove(0).unwrap();
     assert!(read(&tried) && !read(&before) && place.files() == 1);
     assert_eq!(place.copies.find().copies, std::slice::from_ref(&tried));
 }
 
 #[test]
-fn what_was_tried_and_has_no_copy_is_told_when_it_is_to_stay_and_that_of_before_stays() {
+fn missing_trial_copy_is_reported_on_confirmation() {
     let place = Place::new();
     let before = place.keep("drop", "203.0.113.7\n");
-    let tried = Accepted { meaning: "allow".parse().ok(), ..before.clone() };
-    let wanted = ToKeep { accepted: tried, bytes: Bytes::Tried, times: None, before: Some(before.clone()) };
+    let tried = AcceptedSource { meaning: "allow".parse().ok(), ..before.clone() };
+    let wanted =
+        CopyToKeep { accepted: tried, bytes: CopySource::Tried, times: None, before: Some(before.clone()) };
     let outcome = place.copies.keep(vec![wanted], Vec::new()).remove(0);
     assert!(matches!(outcome, Err(CopyError::Gone)), "{outcome:?}");
     assert_eq!(place.copies.find().copies, [before]);
@@ -221,7 +234,7 @@ fn what_was_tried_and_has_no_copy_is_told_when_it_is_to_stay_and_that_of_before_
 
 /// Only the copy of the second of two consecutive trials stays.
 #[test]
-fn what_another_trial_left_goes_and_what_is_on_trial_still_stays() {
+fn copies_of_earlier_trials_are_removed() {
     let place = Place::new();
     let (first, second) = (place.draft("first", "203.0.113.7\n"), place.draft("second", "203.0.113.8\n"));
     let known = [&first, &second].map(|one| one.accepted.clone());
@@ -235,7 +248,7 @@ fn what_another_trial_left_goes_and_what_is_on_trial_still_stays() {
 
 /// They are made together, and each one has its own result.
 #[test]
-fn of_many_copies_those_that_cannot_be_made_are_told_and_theirs_of_before_and_all_others_stay() {
+fn failed_copies_keep_their_earlier_versions() {
     let place = Place::new();
     let old: Vec<_> = (0..300).map(|number| place.draft(&format!("list{number}"), "203.0.113.7\n")).collect();
     let before: Vec<_> = old.iter().map(|one| one.accepted.clone()).collect();
@@ -243,8 +256,8 @@ fn of_many_copies_those_that_cannot_be_made_are_told_and_theirs_of_before_and_al
     let fails = |number: usize| number % 70 == 3;
     let new = before.iter().enumerate().map(|(number, before)| {
         let one = place.draft(&before.name, &format!("203.0.113.7\n192.0.2.{}\n", number % 250));
-        let bytes = if fails(number) { Bytes::Draft(Draft::gone()) } else { one.bytes };
-        ToKeep { bytes, before: Some(before.clone()), ..one }
+        let bytes = if fails(number) { CopySource::Draft(Draft::gone()) } else { one.bytes };
+        CopyToKeep { bytes, before: Some(before.clone()), ..one }
     });
     let new: Vec<_> = new.collect();
     let after: Vec<_> = new.iter().map(|one| one.accepted.clone()).collect();
@@ -261,7 +274,7 @@ fn of_many_copies_those_that_cannot_be_made_are_told_and_theirs_of_before_and_al
 }
 
 #[test]
-fn what_is_no_longer_listed_goes() {
+fn copies_of_removed_lists_are_deleted() {
     let place = Place::new();
     place.keep("drop", "203.0.113.7\n");
     place.copies.keep(Vec::new(), Vec::new());
@@ -269,7 +282,7 @@ fn what_is_no_longer_listed_goes() {
 }
 
 #[test]
-fn a_damaged_copy_is_none_whatever_byte_it_is() {
+fn any_damaged_byte_invalidates_the_copy() {
     let place = Place::new();
     let accepted = place.keep("drop", "203.0.113.7\n198.51.100.7\n");
     let path = place.copies.path(&accepted);
@@ -278,7 +291,7 @@ fn a_damaged_copy_is_none_whatever_byte_it_is() {
         fs::write(&path, bytes).unwrap();
         let found = place.copies.find();
         found.copies.is_empty() && found.damaged == [path.clone()]
-            || matches!(place.copies.read(&accepted, &How::default()), Err(CopyError::Damaged))
+            || matches!(place.copies.read(&accepted, &ReadOptions::default()), Err(CopyError::Damaged))
     };
     // The zeros that fill the header are not checked.
     let said = whole.iter().position(|byte| *byte == 0).unwrap();
@@ -295,7 +308,7 @@ fn a_damaged_copy_is_none_whatever_byte_it_is() {
 }
 
 #[test]
-fn beyond_the_room_for_all_no_copy_is_made_and_the_old_one_stays() {
+fn copy_beyond_limit_keeps_the_old_one() {
     let mut place = Place::new();
     place.copies.most = 3 * header::LENGTH as u64;
     let before = place.keep("drop", "203.0.113.7\n");
@@ -309,7 +322,7 @@ fn beyond_the_room_for_all_no_copy_is_made_and_the_old_one_stays() {
 
 /// Each of them is too short to have checked the size of the others.
 #[test]
-fn beyond_the_room_for_all_many_short_ones_have_no_copy_either() {
+fn many_small_copies_respect_the_limit() {
     const ROOM: usize = 1024;
     let mut place = Place::new();
     let text = "203.0.113.7\n";
@@ -322,7 +335,7 @@ fn beyond_the_room_for_all_many_short_ones_have_no_copy_either() {
 }
 
 #[test]
-fn what_was_not_finished_is_removed() {
+fn unfinished_copies_are_deleted() {
     let place = Place::new();
     let accepted = place.keep("drop", "203.0.113.7\n");
     let draft = place.draft("drop", "203.0.113.8\n");
@@ -334,47 +347,55 @@ fn what_was_not_finished_is_removed() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_written_is_told_and_reading_goes_on() {
+fn unwritable_directory_is_reported_while_reading_continues() {
     let copies = Copies::of(Path::new("/proc/self"));
     let mut draft = copies.draft();
     draft.write_all(b"203.0.113.7\n").unwrap();
     assert_eq!(draft.summary().0, 12);
     let place = Place::new();
-    let ToKeep { accepted, .. } = place.draft("drop", "203.0.113.7\n");
+    let CopyToKeep { accepted, .. } = place.draft("drop", "203.0.113.7\n");
     let outcome = copies
-        .keep(vec![ToKeep { accepted, bytes: Bytes::Draft(draft), times: None, before: None }], Vec::new())
+        .keep(
+            vec![CopyToKeep { accepted, bytes: CopySource::Draft(draft), times: None, before: None }],
+            Vec::new(),
+        )
         .remove(0);
     assert!(matches!(outcome, Err(CopyError::System { .. })), "{outcome:?}");
 }
 
 #[test]
-fn a_copy_in_hand_is_read_whatever_becomes_of_the_directory() {
+fn open_copy_survives_directory_removal() {
     let place = Place::new();
     let accepted = place.keep("drop", "203.0.113.7\n198.51.100.0/24\n");
     // The stamp may have changed since the copy was written.
-    let held = place.copies.hold(&Accepted { stamp: None, ..accepted.clone() }).unwrap();
+    let held = place.copies.hold(&AcceptedSource { stamp: None, ..accepted.clone() }).unwrap();
     std::fs::remove_dir_all(place.state.path().join("lists")).unwrap();
-    assert!(place.copies.read(&accepted, &How::default()).is_err());
+    assert!(place.copies.read(&accepted, &ReadOptions::default()).is_err());
     for _ in 0..2 {
         assert_eq!(held.accepted(), &accepted);
-        assert_eq!(held.read(&How::default()).unwrap().targets.len(), 2);
+        assert_eq!(held.read(&ReadOptions::default()).unwrap().targets.len(), 2);
     }
     assert!(place.copies.hold(&accepted).is_err());
 }
 
 /// A machine without a hardware clock: it is 1970 until the time is set, and 1970 again after each boot.
 #[test]
-fn a_copy_says_anew_when_it_was_written_once_that_says_something_else_and_only_then() {
+fn copy_is_renewed_only_after_clock_changes() {
     let place = Place::new();
-    let term = Some(Term { ttl: Duration::from_secs(3600), from: at(7) });
+    let term = Some(EntryTerm { ttl: Duration::from_secs(3600), from: at(7) });
     let before = place.keep("drop", "203.0.113.7\n");
-    let limited = Accepted { term, ..before.clone() };
-    let again = ToKeep { accepted: limited.clone(), bytes: Bytes::before(before), times: None, before: None };
+    let limited = AcceptedSource { term, ..before.clone() };
+    let again = CopyToKeep {
+        accepted: limited.clone(),
+        bytes: CopySource::before(before),
+        times: None,
+        before: None,
+    };
     let draft = place.draft("for good", "203.0.113.8\n");
     let for_good = draft.accepted.clone();
     let made = place.copies.keep(vec![again, draft], Vec::new());
     made.into_iter().for_each(|outcome| outcome.unwrap());
-    let written = |accepted: &Accepted| {
+    let written = |accepted: &AcceptedSource| {
         let mut file = open(&place.copies.path(accepted)).unwrap();
         let header = header::read_all(&mut file, &clock::moment()).unwrap();
         (header.accepted, header.written)
@@ -392,7 +413,7 @@ fn a_copy_says_anew_when_it_was_written_once_that_says_something_else_and_only_t
     assert_eq!(found, limited);
     assert!(moment.unwrap().says_the_same_as(&here), "{moment:?}");
     assert_eq!(written(&for_good), (for_good, Some(old)), "what has no end need not know");
-    assert_eq!(place.copies.read(&limited, &How::default()).unwrap().targets.len(), 1);
+    assert_eq!(place.copies.read(&limited, &ReadOptions::default()).unwrap().targets.len(), 1);
     let is_same = || std::fs::metadata(place.copies.path(&limited)).unwrap().modified().unwrap();
     let before = is_same();
     assert!(place.copies.renew().is_empty());

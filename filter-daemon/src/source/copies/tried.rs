@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Bytes, Copies, CopyError, Found, ToKeep};
-use crate::blocklist::Accepted;
+use super::{Copies, CopyError, CopySource, CopyToKeep, FoundCopies};
+use crate::blocklist::AcceptedSource;
 
 /// The file extension of a copy on trial.
 const TRIED: &str = "trial";
@@ -14,19 +14,23 @@ const TRIED: &str = "trial";
 impl Copies {
     /// Finds all copies on trial.
     #[must_use]
-    pub fn find_tried(&self) -> Found {
+    pub fn find_tried(&self) -> FoundCopies {
         self.find_at(has_its_name, Self::tried)
     }
 
     /// True if this list has a copy on trial.
     #[must_use]
-    pub fn is_tried(&self, accepted: &Accepted) -> bool {
+    pub fn is_tried(&self, accepted: &AcceptedSource) -> bool {
         self.tried(accepted).exists()
     }
 
     /// Makes these copies on trial, and leaves the earlier copies unchanged. Removes all other copies on
     /// trial except those in `kept`. Returns one result for each new copy.
-    pub fn try_out(&self, wanted: Vec<ToKeep>, mut kept: Vec<Accepted>) -> Vec<Result<(), CopyError>> {
+    pub fn try_out(
+        &self,
+        wanted: Vec<CopyToKeep>,
+        mut kept: Vec<AcceptedSource>,
+    ) -> Vec<Result<(), CopyError>> {
         let outcomes = self.make_all(wanted, &mut kept, Self::tried);
         let kept: HashSet<PathBuf> = kept.iter().map(|accepted| self.tried(accepted)).collect();
         let over = self.files().into_iter().filter(|path| has_its_name(path) && !kept.contains(path));
@@ -37,12 +41,12 @@ impl Copies {
     /// Makes all copies on trial permanent, after a filterd that had confirmed the trial died before it did
     /// so. Returns the lists that failed.
     #[must_use]
-    pub fn take_all_tried(&self) -> Vec<(Accepted, CopyError)> {
-        self.make_anew(self.find_tried().copies, |_| Bytes::Tried, Self::path)
+    pub fn take_all_tried(&self) -> Vec<(AcceptedSource, CopyError)> {
+        self.make_anew(self.find_tried().copies, |_| CopySource::Tried, Self::path)
     }
 
     /// The path of this list's copy on trial, whether it exists or not.
-    pub(super) fn tried(&self, accepted: &Accepted) -> PathBuf {
+    pub(super) fn tried(&self, accepted: &AcceptedSource) -> PathBuf {
         self.path(accepted).with_extension(TRIED)
     }
 }

@@ -1,6 +1,6 @@
 //! Decides which networks of a database belong to a list, and records which selected codes were found.
 
-use super::mmdb::Record;
+use super::mmdb::NetworkRecord;
 use crate::source::chosen::{Autonomous, Chosen, Country};
 
 /// The selection of a list, and which of it was found.
@@ -23,7 +23,7 @@ impl<'a> Choosing<'a> {
     }
 
     /// True if the record has a field of the selected kind.
-    pub fn knows(&self, record: &Record) -> bool {
+    pub fn knows(&self, record: &NetworkRecord) -> bool {
         match self.chosen {
             Chosen::Countries(_) => record.country.is_some(),
             Chosen::Autonomous(_) => record.autonomous.is_some(),

@@ -71,7 +71,7 @@ pub fn read(
         if is_wanted(country) {
             take(kind, first, count, spans);
         }
-        if spans.is_full() {
+        if spans.join_if_full() {
             break;
         }
     }

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::unusable;
-use crate::blocklist::Stamp;
+use crate::blocklist::SourceStamp;
 use crate::source::chosen::Database;
 use crate::source::file::FileError;
 
@@ -57,7 +57,7 @@ fn is_delegated(path: &Path) -> bool {
 /// The stamp of the selection from these files, computed without reading them. None if a file is missing. The
 /// first word identifies the selection, so that a comparison can tell another selection from changed files.
 #[must_use]
-pub fn stamp(database: &Database) -> Option<Stamp> {
+pub fn stamp(database: &Database) -> Option<SourceStamp> {
     let files = of(&database.paths).ok()?;
     let found: Vec<Metadata> = files.iter().map(|file| fs::metadata(file).ok()).collect::<Option<_>>()?;
     let identity = found.iter().flat_map(|file| {
@@ -69,12 +69,12 @@ pub fn stamp(database: &Database) -> Option<Stamp> {
     let times = [modified.0, modified.1, changed.0, changed.1].map(i64::cast_unsigned);
     let [modified, modified_nanos, changed, changed_nanos] = times;
     let identity = hash(identity.flat_map(u64::to_le_bytes));
-    Some(Stamp([chosen(database), identity, size, modified, modified_nanos, changed, changed_nanos]))
+    Some(SourceStamp([chosen(database), identity, size, modified, modified_nanos, changed, changed_nanos]))
 }
 
 /// True if something else was selected when this stamp was taken, regardless of the files.
 #[must_use]
-pub fn is_of_another_choice(stamp: Stamp, database: &Database) -> bool {
+pub fn is_of_another_choice(stamp: SourceStamp, database: &Database) -> bool {
     stamp.0[0] != chosen(database)
 }
 

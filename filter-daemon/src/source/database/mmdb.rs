@@ -10,11 +10,11 @@ mod value;
 
 use std::collections::HashMap;
 
-pub use record::Record;
+pub use record::NetworkRecord;
 pub use tree::Leaf;
 use tree::Tree;
-pub use value::Damage;
-use value::Values;
+use value::DataSection;
+pub use value::DatabaseDamage;
 
 /// The marker before the description.
 pub const MARKER: &[u8] = b"\xab\xcd\xefMaxMind.com";
@@ -56,15 +56,15 @@ impl<'a> Mmdb<'a> {
     ///
     /// # Errors
     /// If there is none, or it does not fit the file.
-    pub fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
-        let at = marker(bytes).ok_or(Damage("it has no description at its end"))?;
-        let mut described = Values::new(&bytes[at + MARKER.len()..]);
+    pub fn new(bytes: &'a [u8]) -> Result<Self, DatabaseDamage> {
+        let at = marker(bytes).ok_or(DatabaseDamage("it has no description at its end"))?;
+        let mut described = DataSection::new(&bytes[at + MARKER.len()..]);
         let mut number = |name| match described.field(0, name)? {
             Some(at) => described.number(at),
             None => Ok(None),
         };
         if number("binary_format_major_version")? != Some(2) {
-            return Err(Damage("it has another version of the format than 2"));
+            return Err(DatabaseDamage("it has another version of the format than 2"));
         }
         let (count, record_bits) = (number("node_count")?, number("record_size")?);
         let (version, built) = (number("ip_version")?, number("build_epoch")?);
@@ -73,7 +73,7 @@ impl<'a> Mmdb<'a> {
             None => "",
         };
         let (tree, length) = Tree::new(&bytes[..at], count, record_bits, version)?;
-        let data = bytes[..at].get(length + GAP..).ok_or(Damage("it ends before its data"))?;
+        let data = bytes[..at].get(length + GAP..).ok_or(DatabaseDamage("it ends before its data"))?;
         Ok(Self { tree, data, kind: kind.to_owned(), built: built.filter(|built| *built > 0) })
     }
 
@@ -82,15 +82,15 @@ impl<'a> Mmdb<'a> {
     ///
     /// # Errors
     /// If the tree or a record is invalid.
-    pub fn each(&self, mut take: impl FnMut(Leaf, Record) -> bool) -> Result<(), Damage> {
-        let mut known: HashMap<usize, Record> = HashMap::new();
-        let mut values = Values::new(self.data);
+    pub fn each(&self, mut take: impl FnMut(Leaf, NetworkRecord) -> bool) -> Result<(), DatabaseDamage> {
+        let mut known: HashMap<usize, NetworkRecord> = HashMap::new();
+        let mut values = DataSection::new(self.data);
         self.tree.walk(|leaf, record| {
-            let at = record.checked_sub(GAP).ok_or(Damage("a leaf of its tree names no data"))?;
+            let at = record.checked_sub(GAP).ok_or(DatabaseDamage("a leaf of its tree names no data"))?;
             let record = match known.get(&at) {
                 Some(record) => *record,
                 None => {
-                    let record = Record::read(&mut values, at)?;
+                    let record = NetworkRecord::read(&mut values, at)?;
                     if known.len() >= REMEMBERED {
                         known.clear();
                     }

@@ -16,10 +16,10 @@ use std::path::Path;
 
 use super::chosen::Database;
 use super::file::{self, FileError};
-use super::format::How;
+use super::format::ReadOptions;
 use super::limits::Limits;
 use super::list::{self, ListFile};
-use super::patience::Progress;
+use super::patience::ReadProgress;
 use super::remarks::Remarks;
 use crate::text::printable;
 use choosing::Choosing;
@@ -38,7 +38,7 @@ const BEGINNING: usize = 4096;
 
 /// The networks that were selected.
 #[derive(Debug)]
-pub struct Networks {
+pub struct ChosenNetworks {
     spans: Spans,
     /// The names of the databases they come from.
     pub from: String,
@@ -48,7 +48,7 @@ pub struct Networks {
     pub absent: Vec<String>,
 }
 
-impl Networks {
+impl ChosenNetworks {
     /// The networks as plain lines.
     pub fn lines(&self) -> impl Read {
         self.spans.lines()
@@ -63,16 +63,18 @@ impl Networks {
 pub fn list(
     database: &Database,
     limits: &Limits,
-    how: &How,
+    how: &ReadOptions,
     copy: Option<&mut (dyn Write + Send)>,
-    progress: &Progress,
+    progress: &ReadProgress,
 ) -> Result<ListFile, FileError> {
     let path = database.path();
     let networks = read(database, limits.max_entries, progress)?;
     // The remaining work, such as sorting, does not read the files.
     progress.end();
     let file = match copy {
-        Some(copy) => list::parse(path, Copied { lines: networks.lines(), copy }, limits.max_entries, how)?,
+        Some(copy) => {
+            list::parse(path, CopyingReader { lines: networks.lines(), copy }, limits.max_entries, how)?
+        }
         None => list::parse(path, networks.lines(), limits.max_entries, how)?,
     };
     let remarks = Remarks { built: networks.built, absent: absent(&networks) };
@@ -82,41 +84,41 @@ pub fn list(
 /// Reads the selected networks: not many more than `most` ranges.
 ///
 /// # Errors Those of [`list()`].
-pub fn read(database: &Database, most: u64, progress: &Progress) -> Result<Networks, FileError> {
+pub fn read(database: &Database, most: u64, progress: &ReadProgress) -> Result<ChosenNetworks, FileError> {
     let (choosing, spans) = (Choosing::new(&database.chosen), Spans::new(most));
-    let mut reading = Reading { choosing, spans, from: Vec::new(), built: None };
+    let mut reading = DatabaseReading { choosing, spans, from: Vec::new(), built: None };
     for path in &files::of(&database.paths)? {
         reading.take(path, progress)?;
     }
-    let Reading { choosing, mut spans, from, built } = reading;
+    let DatabaseReading { choosing, mut spans, from, built } = reading;
     spans.join();
-    Ok(Networks { spans, from: from.join(", "), built, absent: choosing.absent() })
+    Ok(ChosenNetworks { spans, from: from.join(", "), built, absent: choosing.absent() })
 }
 
 /// A missing code may be a mistake, or may have no networks.
-fn absent(networks: &Networks) -> Option<String> {
-    let Networks { from, absent, .. } = networks;
+fn absent(networks: &ChosenNetworks) -> Option<String> {
+    let ChosenNetworks { from, absent, .. } = networks;
     let (told, more) = absent.split_at(absent.len().min(MOST_TOLD));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     let absent = format!("its database ({from}) has no network of {}{more}", told.join(", "));
     (!told.is_empty()).then_some(absent)
 }
 
-struct Reading<'a> {
+struct DatabaseReading<'a> {
     choosing: Choosing<'a>,
     spans: Spans,
     from: Vec<String>,
     built: Option<u64>,
 }
 
-impl Reading<'_> {
-    fn take(&mut self, path: &Path, progress: &Progress) -> Result<(), FileError> {
+impl DatabaseReading<'_> {
+    fn take(&mut self, path: &Path, progress: &ReadProgress) -> Result<(), FileError> {
         let failed = |error| FileError::new(path, error);
         let mut file = file::open(path)?;
         let mut beginning = Vec::new();
         (&file).take(BEGINNING as u64).read_to_end(&mut beginning).map_err(failed)?;
         file.rewind().map_err(failed)?;
-        let file = Told { file, progress };
+        let file = ProgressReader { file, progress };
         if delegated::is_one(&beginning) {
             self.take_delegated(path, file)
         } else {
@@ -153,7 +155,7 @@ impl Reading<'_> {
             let (why, remedy) = looks(&bytes);
             return Err(unusable(path, why, remedy));
         }
-        let damaged = |damage: mmdb::Damage| {
+        let damaged = |damage: mmdb::DatabaseDamage| {
             unusable(path, &format!("the database is damaged: {damage}"), "download it again")
         };
         let database = Mmdb::new(&bytes).map_err(damaged)?;
@@ -166,7 +168,7 @@ impl Reading<'_> {
                     Leaf::V6(prefix) => spans.push6(prefix),
                 }
             }
-            !spans.is_full()
+            !spans.join_if_full()
         });
         read.map_err(damaged)?;
         if known == 0 {
@@ -205,12 +207,12 @@ fn looks(bytes: &[u8]) -> (&'static str, &'static str) {
 }
 
 /// Reports progress whenever bytes are read.
-struct Told<'a> {
+struct ProgressReader<'a> {
     file: File,
-    progress: &'a Progress,
+    progress: &'a ReadProgress,
 }
 
-impl Read for Told<'_> {
+impl Read for ProgressReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.progress.tell();
         self.file.read(buffer)
@@ -218,12 +220,12 @@ impl Read for Told<'_> {
 }
 
 /// Also writes everything that is read into a copy.
-struct Copied<'a, R> {
+struct CopyingReader<'a, R> {
     lines: R,
     copy: &'a mut dyn Write,
 }
 
-impl<R: Read> Read for Copied<'_, R> {
+impl<R: Read> Read for CopyingReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.lines.read(buffer)?;
         self.copy.write_all(&buffer[..read])?;

@@ -16,8 +16,8 @@ const WIDEST_RECORD: (u8, u8) = (6, 12);
 /// The selected ranges of both families.
 #[derive(Debug)]
 pub struct Spans {
-    four: Joined<u32>,
-    six: Joined<u128>,
+    four: JoinedRanges<u32>,
+    six: JoinedRanges<u128>,
     wide: Vec<Span>,
     /// The most ranges to keep.
     most: usize,
@@ -25,7 +25,7 @@ pub struct Spans {
 
 /// Ranges that include both ends.
 #[derive(Debug)]
-struct Joined<A> {
+struct JoinedRanges<A> {
     ranges: Vec<(A, A)>,
     is_sorted: bool,
 }
@@ -35,7 +35,7 @@ impl Spans {
     #[must_use]
     pub fn new(most: u64) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        Self { four: Joined::new(), six: Joined::new(), wide: Vec::new(), most }
+        Self { four: JoinedRanges::new(), six: JoinedRanges::new(), wide: Vec::new(), most }
     }
 
     /// Adds IPv4 addresses, including both ends.
@@ -58,7 +58,7 @@ impl Spans {
     }
 
     /// True if there are more ranges than allowed, even after joining.
-    pub fn is_full(&mut self) -> bool {
+    pub fn join_if_full(&mut self) -> bool {
         if self.len() <= self.most.saturating_add(self.most / 4) {
             return false;
         }
@@ -78,7 +78,7 @@ impl Spans {
         let lines4 = self.four.ranges.iter().flat_map(move |range| cut(*range, four));
         let lines6 = self.six.ranges.iter().flat_map(move |range| cut(*range, six));
         let narrow = lines4.chain(lines6).flatten().map(Span::from);
-        Lines { spans: narrow.chain(self.wide.iter().copied()), line: String::new(), at: 0 }
+        SpanLines { spans: narrow.chain(self.wide.iter().copied()), line: String::new(), at: 0 }
     }
 
     fn len(&self) -> usize {
@@ -100,7 +100,7 @@ fn cut<A: Address>((first, last): (A, A), length: u8) -> impl Iterator<Item = Sp
     })
 }
 
-impl<A: Address + Ord> Joined<A> {
+impl<A: Address + Ord> JoinedRanges<A> {
     fn new() -> Self {
         Self { ranges: Vec::new(), is_sorted: true }
     }
@@ -134,13 +134,13 @@ impl<A: Address + Ord> Joined<A> {
 }
 
 /// Generates lines as they are read.
-struct Lines<I> {
+struct SpanLines<I> {
     spans: I,
     line: String,
     at: usize,
 }
 
-impl<I: Iterator<Item = Span>> Read for Lines<I> {
+impl<I: Iterator<Item = Span>> Read for SpanLines<I> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::samples::{Mmdb as Sample, autonomous, country};
 use super::*;
-use crate::source::{Chosen, Special};
+use crate::source::{Chosen, SpecialRanges};
 use crate::text::Explain;
 
 struct Place(tempfile::TempDir);
@@ -33,8 +33,8 @@ fn autonomous_systems(numbers: &str, paths: Vec<PathBuf>) -> Database {
 }
 
 fn listed(database: &Database) -> Result<ListFile, FileError> {
-    let how = How { database: None, ..How::plain(Special::EXCLUDED) };
-    list(database, &Limits::default(), &how, None, &Progress::default())
+    let how = ReadOptions { database: None, ..ReadOptions::plain(SpecialRanges::EXCLUDED) };
+    list(database, &Limits::default(), &how, None, &ReadProgress::default())
 }
 
 fn told(database: &Database) -> String {
@@ -62,7 +62,7 @@ fn delegated(registry: &str, lines: &[&str]) -> String {
 }
 
 #[test]
-fn the_networks_of_a_country_are_a_list_without_what_no_list_means() {
+fn country_list_leaves_out_special_ranges() {
     let place = Place::new();
     let path = place.put("country.mmdb", sample());
     assert_eq!(told(&countries("CN", vec![path.clone()])), "1.0.0.0/24 2001:250::/35");
@@ -72,11 +72,11 @@ fn the_networks_of_a_country_are_a_list_without_what_no_list_means() {
 }
 
 #[test]
-fn what_is_written_down_is_the_list() {
+fn copy_equals_the_selected_list() {
     let place = Place::new();
     let database = countries("CN RU", vec![place.put("country.mmdb", sample())]);
-    let (mut copy, how) = (Vec::new(), How::plain(Special::EXCLUDED));
-    let file = list(&database, &Limits::default(), &how, Some(&mut copy), &Progress::default()).unwrap();
+    let (mut copy, how) = (Vec::new(), ReadOptions::plain(SpecialRanges::EXCLUDED));
+    let file = list(&database, &Limits::default(), &how, Some(&mut copy), &ReadProgress::default()).unwrap();
     assert_eq!(String::from_utf8(copy.clone()).unwrap(), "1.0.0.0/23\n10.0.0.0/8\n2001:250::/35\n");
     let again = list::parse(Path::new("copy"), &copy[..], u64::MAX, &how).unwrap();
     assert_eq!((again.targets, again.special), (file.targets, file.special));
@@ -97,7 +97,7 @@ fn the_networks_of_autonomous_systems_are_a_list() {
 }
 
 #[test]
-fn files_of_registries_are_read_together_and_so_is_their_folder() {
+fn registry_files_and_folder_are_read_together() {
     let place = Place::new();
     let one = delegated(
         "apnic",
@@ -112,12 +112,12 @@ fn files_of_registries_are_read_together_and_so_is_their_folder() {
     assert_eq!(told(&countries("CN", files)), expected);
     let folder = countries("CN", vec![place.0.path().into()]);
     assert_eq!(told(&folder), expected);
-    let networks = read(&folder, 100, &Progress::default()).unwrap();
+    let networks = read(&folder, 100, &ReadProgress::default()).unwrap();
     assert_eq!(networks.from, "apnic's allocations, ripencc's allocations");
 }
 
 #[test]
-fn what_is_no_such_database_is_told_with_what_to_do() {
+fn wrong_database_is_reported_with_remedy() {
     let place = Place::new();
     let asn = Sample::new("GeoLite2-ASN").with("1.0.0.0/24", &autonomous(64_500)).bytes();
     let cut = delegated("apnic", &["*|ipv4|*|100|summary", "CN|ipv4|1.0.1.0|256|20110414|allocated"]);
@@ -162,18 +162,18 @@ fn what_is_no_such_database_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_list_that_may_have_few_entries_is_cut() {
+fn selection_beyond_max_entries_is_cut() {
     let place = Place::new();
     let mut sample = Sample::new("Country");
     (0..100).for_each(|at| sample.put(&format!("1.{at}.0.0/24"), &country("CN")));
     let database = countries("CN", vec![place.put("country.mmdb", sample.bytes())]);
     let limits = Limits { max_entries: 10, ..Limits::default() };
-    let file = list(&database, &limits, &How::default(), None, &Progress::default()).unwrap();
+    let file = list(&database, &limits, &ReadOptions::default(), None, &ReadProgress::default()).unwrap();
     assert!(file.is_cut && file.targets.len() == 10, "{}", file.targets.len());
 }
 
 #[test]
-fn a_stamp_is_that_of_the_files_and_of_what_is_chosen() {
+fn stamp_depends_on_files_and_selection() {
     let place = Place::new();
     let path = place.put("country.mmdb", sample());
     let (cn, ru) = (countries("CN", vec![path.clone()]), countries("RU", vec![path.clone()]));
@@ -190,7 +190,7 @@ fn a_stamp_is_that_of_the_files_and_of_what_is_chosen() {
 
 /// As many networks as the largest country has, with as many of its neighbour's between them.
 #[test]
-fn a_country_of_seventy_four_thousand_networks_is_read_whole_and_nothing_beside_it() {
+fn largest_country_is_read_completely() {
     let mut sample = Sample::new("GeoLite2-Country");
     let (ours, theirs) = (country("US"), country("CA"));
     for at in 0..50_000_u32 {

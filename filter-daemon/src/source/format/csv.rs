@@ -1,9 +1,9 @@
 //! Reads tables: fields separated by commas (or semicolons, tabs or bars), possibly quoted, with one column
 //! of targets. Comments begin with `#`, and so may the line with the column names, as in abuse.ch's files.
 
-use super::{Column, How, Rows, allowing, head};
+use super::{Column, ReadOptions, RowReader, allowing, head};
 use crate::source::line::{self, Said};
-use crate::source::rejected::Reason;
+use crate::source::rejected::RejectReason;
 use crate::text::lines::Line;
 use crate::text::printable;
 
@@ -41,7 +41,7 @@ const MOST_TOLD: usize = 12;
 
 impl Csv {
     /// Prepares for a table that begins with `head`.
-    pub fn new(head: &[u8], how: &How) -> Self {
+    pub fn new(head: &[u8], how: &ReadOptions) -> Self {
         let rows = |delimiter| data(head).filter(|row| has_target(row, delimiter)).count();
         // `max_by_key` returns the last maximum, so the order is reversed to get the first one.
         let delimiter = DELIMITERS.into_iter().rev().max_by_key(|delimiter| rows(*delimiter)).unwrap_or(b',');
@@ -70,7 +70,7 @@ impl Csv {
     }
 }
 
-impl Rows for Csv {
+impl RowReader for Csv {
     fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
         let mark = if line.number == 1 { line.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
         let row = mark.unwrap_or(line.bytes).trim_ascii_end();
@@ -83,17 +83,17 @@ impl Rows for Csv {
             return None;
         }
         if !line.whole {
-            return Some((row, Err(Reason::TooLong)));
+            return Some((row, Err(RejectReason::TooLong)));
         }
         let field = self.column.and_then(|column| fields(row, self.delimiter).nth(column));
         match field {
-            None => Some((row, Err(Reason::NoColumn))),
-            Some(Err(Open)) => Some((row, Err(Reason::OpenQuote))),
+            None => Some((row, Err(RejectReason::NoColumn))),
+            Some(Err(OpenQuotes)) => Some((row, Err(RejectReason::OpenQuote))),
             Some(Ok([])) => Some((row, line::target(b""))),
             Some(Ok(_)) if !self.allows && self.has_verdict && !line.is_ended => {
-                Some((row, Err(Reason::Cut)))
+                Some((row, Err(RejectReason::Cut)))
             }
-            Some(Ok(_)) if !self.allows && self.says_allow(row) => Some((row, Err(Reason::Allows))),
+            Some(Ok(_)) if !self.allows && self.says_allow(row) => Some((row, Err(RejectReason::Allows))),
             Some(Ok(field)) => Some((field, line::target(field))),
         }
     }
@@ -180,10 +180,10 @@ fn guess(head: &[u8], delimiter: u8) -> Option<usize> {
 
 /// An opening quote without a closing one.
 #[derive(Clone, Copy, Debug)]
-struct Open;
+struct OpenQuotes;
 
 /// The text between delimiters, without quotes and surrounding blanks.
-fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Result<&[u8], Open>> {
+fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Result<&[u8], OpenQuotes>> {
     let mut rest = Some(row);
     std::iter::from_fn(move || {
         let row = rest?;
@@ -191,7 +191,7 @@ fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Result<&[u8], Open>
         let (field, after) = match row[blanks..].strip_prefix(b"\"") {
             Some(quoted) => match closing(quoted) {
                 Some(end) => (Ok(&quoted[..end]), &quoted[end + 1..]),
-                None => (Err(Open), &row[row.len()..]),
+                None => (Err(OpenQuotes), &row[row.len()..]),
             },
             None => {
                 let end = row.iter().position(|byte| *byte == delimiter).unwrap_or(row.len());

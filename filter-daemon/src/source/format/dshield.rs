@@ -5,23 +5,23 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use filter_common::target::Span;
 
-use super::Rows;
+use super::RowReader;
 use crate::source::line::Said;
-use crate::source::rejected::Reason;
+use crate::source::rejected::RejectReason;
 use crate::text::lines::{Content, Line};
 
 pub struct Dshield;
 
-impl Rows for Dshield {
+impl RowReader for Dshield {
     fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
         let content = match line.content() {
             Content::Nothing => return None,
-            Content::TooLong(content) => return Some((content, Err(Reason::TooLong))),
+            Content::TooLong(content) => return Some((content, Err(RejectReason::TooLong))),
             Content::Says(content) => content,
         };
         // Only the line with the column names begins with this word.
         let is_header = content.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"start"));
-        (!is_header).then(|| (content, block(content).unwrap_or(Err(Reason::Form))))
+        (!is_header).then(|| (content, block(content).unwrap_or(Err(RejectReason::Form))))
     }
 }
 
@@ -31,15 +31,15 @@ pub fn could_be(line: &[u8]) -> bool {
 }
 
 /// The range of the line, if it is one. An error if its mask contradicts its ends.
-fn block(content: &[u8]) -> Option<Result<Span, Reason>> {
+fn block(content: &[u8]) -> Option<Result<Span, RejectReason>> {
     let mut words = std::str::from_utf8(content).ok()?.split_ascii_whitespace();
     let [first, last]: [Ipv4Addr; 2] = [words.next()?.parse().ok()?, words.next()?.parse().ok()?];
     let length = length(words.next()?)?;
     let host = u32::MAX.checked_shr(length.into()).unwrap_or(0);
     if first.to_bits() & host != 0 || last.to_bits() != first.to_bits() | host {
-        return Some(Err(Reason::Mask));
+        return Some(Err(RejectReason::Mask));
     }
-    Some(Span::new(IpAddr::V4(first), IpAddr::V4(last)).map_err(Reason::NoTarget))
+    Some(Span::new(IpAddr::V4(first), IpAddr::V4(last)).map_err(RejectReason::NoTarget))
 }
 
 /// Parses `24` or `255.255.255.0`.

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Format;
-use crate::source::{Database, Special};
+use crate::source::{Database, SpecialRanges};
 
 /// The settings for reading a list. By default its format is recognised, and special ranges are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct How {
+pub struct ReadOptions {
     /// The format. Recognised from the content if not set.
     pub format: Option<Format>,
     /// The column of a table that holds the targets. Searched for if not set.
@@ -18,7 +18,7 @@ pub struct How {
     /// The database that the list is selected from. If not set, the file is the list itself.
     pub database: Option<Arc<Database>>,
     /// Whether private, loopback and other special ranges, or very wide prefixes, are meant.
-    pub special: Special,
+    pub special: SpecialRanges,
     /// Whether the list allows, so that entries which say so are accepted.
     pub allows: bool,
 }
@@ -32,10 +32,10 @@ pub enum Column {
     Name(Arc<str>),
 }
 
-impl How {
+impl ReadOptions {
     /// Settings for a plain list, whose format is not to be recognised.
     #[must_use]
-    pub fn plain(special: Special) -> Self {
+    pub fn plain(special: SpecialRanges) -> Self {
         Self { format: Some(Format::Plain), ..Self::recognised(special) }
     }
 
@@ -47,13 +47,13 @@ impl How {
 
     /// Settings for a list of any format.
     #[must_use]
-    pub fn recognised(special: Special) -> Self {
+    pub fn recognised(special: SpecialRanges) -> Self {
         Self { special, ..Self::default() }
     }
 }
 
 /// A short description, equal exactly for settings that read a list in the same way. Empty for the defaults.
-impl fmt::Display for How {
+impl fmt::Display for ReadOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { format, column, min_score, database, special, allows: _ } = self;
         let said = [

@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use filter_common::target::{Prefix, Span, Target};
 
-use super::{How, Rows, allowing};
+use super::{ReadOptions, RowReader, allowing};
 use crate::source::line::{self, Said};
-use crate::source::rejected::Reason;
+use crate::source::rejected::RejectReason;
 use crate::text::lines::Line;
 
 /// The most sets in one file.
@@ -21,14 +21,14 @@ const MOST_EXCEPTIONS: usize = 256;
 /// The lines of `ipset save`.
 #[derive(Default)]
 pub struct Ipset {
-    sets: HashMap<Box<[u8]>, Set>,
+    sets: HashMap<Box<[u8]>, IpsetSet>,
     exceptions: Vec<Target>,
     /// True if the list is meant to allow, so that sets whose names say so are accepted.
     allows: bool,
 }
 
 /// An entry of a set. If it is read as part of a list, only its span is used.
-pub struct Entry<'a> {
+pub struct IpsetEntry<'a> {
     pub set: &'a [u8],
     /// The addresses that the entry names.
     pub span: Span,
@@ -41,15 +41,15 @@ pub struct Entry<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Set {
-    kind: Kind,
+struct IpsetSet {
+    kind: IpsetKind,
     /// The timeout of entries that do not state one.
     timeout: u64,
 }
 
 /// The type of a set's entries.
 #[derive(Clone, Copy)]
-enum Kind {
+enum IpsetKind {
     /// Addresses or networks. Each address stands for the network of this length that contains it.
     Addresses(Option<u8>),
     /// Entries with ports, interfaces or marks.
@@ -58,7 +58,7 @@ enum Kind {
 
 impl Ipset {
     /// Prepares to read as `how` says.
-    pub fn new(how: &How) -> Self {
+    pub fn new(how: &ReadOptions) -> Self {
         Self { allows: how.allows, ..Self::default() }
     }
 
@@ -69,46 +69,47 @@ impl Ipset {
 
     /// True if the entries of this set have ports, interfaces or marks.
     pub fn holds_more(&self, set: &[u8]) -> bool {
-        self.sets.get(set).is_some_and(|set| matches!(set.kind, Kind::More))
+        self.sets.get(set).is_some_and(|set| matches!(set.kind, IpsetKind::More))
     }
 
     /// The entry that this line adds, or its error. None if the line adds nothing.
-    pub fn entry<'a>(&mut self, line: &Line<'a>) -> Option<(&'a [u8], Result<Entry<'a>, Reason>)> {
+    pub fn entry<'a>(&mut self, line: &Line<'a>) -> Option<(&'a [u8], Result<IpsetEntry<'a>, RejectReason>)> {
         let mark = if line.number == 1 { line.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
         let content = mark.unwrap_or(line.bytes).trim_ascii();
         if content.is_empty() || content.starts_with(b"#") {
             return None;
         }
         if !line.whole {
-            return Some((content, Err(Reason::TooLong)));
+            return Some((content, Err(RejectReason::TooLong)));
         }
         let mut words = words(content).filter(|word| !matches!(*word, b"-!" | b"-exist" | b"-q"));
         let entry = match words.next().unwrap_or_default() {
             b"add" | b"-A" => self.added(words),
             // All the rest of a file whose lines end with CR only would be options.
-            b"create" | b"-N" if content.contains(&b'\r') => Err(Reason::Form),
+            b"create" | b"-N" if content.contains(&b'\r') => Err(RejectReason::Form),
             b"create" | b"-N" => return self.create(words).err().map(|reason| (content, Err(reason))),
             b"flush" | b"destroy" | b"COMMIT" => return None,
-            _ => Err(Reason::Form),
+            _ => Err(RejectReason::Form),
         };
         Some((content, entry))
     }
 
-    fn added<'a>(&self, mut words: impl Iterator<Item = &'a [u8]>) -> Result<Entry<'a>, Reason> {
-        let (set, element) = words.next().zip(words.next()).ok_or(Reason::Form)?;
+    fn added<'a>(&self, mut words: impl Iterator<Item = &'a [u8]>) -> Result<IpsetEntry<'a>, RejectReason> {
+        let (set, element) = words.next().zip(words.next()).ok_or(RejectReason::Form)?;
         let of_set = self.sets.get(set).copied();
-        let Set { kind, timeout } = of_set.unwrap_or(Set { kind: Kind::Addresses(None), timeout: 0 });
-        let Kind::Addresses(length) = kind else { return Err(Reason::Kind) };
+        let IpsetSet { kind, timeout } =
+            of_set.unwrap_or(IpsetSet { kind: IpsetKind::Addresses(None), timeout: 0 });
+        let IpsetKind::Addresses(length) = kind else { return Err(RejectReason::Kind) };
         if element.contains(&b',') {
-            return Err(Reason::Kind);
+            return Err(RejectReason::Kind);
         }
         let span = widened(line::target(element)?, length);
-        let entry = Entry { set, span, is_exception: false, timeout, comment: None };
-        with_options(entry, words).ok_or(Reason::Form)
+        let entry = IpsetEntry { set, span, is_exception: false, timeout, comment: None };
+        with_options(entry, words).ok_or(RejectReason::Form)
     }
 
-    fn create<'a>(&mut self, mut words: impl Iterator<Item = &'a [u8]>) -> Result<(), Reason> {
-        let (set, kind) = words.next().zip(words.next()).ok_or(Reason::Form)?;
+    fn create<'a>(&mut self, mut words: impl Iterator<Item = &'a [u8]>) -> Result<(), RejectReason> {
+        let (set, kind) = words.next().zip(words.next()).ok_or(RejectReason::Form)?;
         let options: Vec<_> = words.collect();
         let behind = |name: &[u8]| {
             let at = options.iter().position(|word| *word == name)?;
@@ -116,36 +117,38 @@ impl Ipset {
         };
         let is_plain = [&b"hash:ip"[..], b"hash:net", b"bitmap:ip"].contains(&kind);
         let kind = match behind(b"netmask") {
-            _ if !is_plain || options.contains(&&b"bitmask"[..]) => Kind::More,
-            None => Kind::Addresses(None),
-            Some(length) => number(length).map_or(Kind::More, |length| Kind::Addresses(Some(length))),
+            _ if !is_plain || options.contains(&&b"bitmask"[..]) => IpsetKind::More,
+            None => IpsetKind::Addresses(None),
+            Some(length) => {
+                number(length).map_or(IpsetKind::More, |length| IpsetKind::Addresses(Some(length)))
+            }
         };
         if self.sets.len() >= MOST_SETS {
-            return Err(Reason::Form);
+            return Err(RejectReason::Form);
         }
         let timeout = behind(b"timeout").and_then(number).unwrap_or_default();
-        self.sets.insert(set.into(), Set { kind, timeout });
+        self.sets.insert(set.into(), IpsetSet { kind, timeout });
         Ok(())
     }
 
     /// Records the entry if it is an exception. Otherwise returns its span.
-    fn listed(&mut self, entry: Entry<'_>) -> Option<Result<Span, Reason>> {
+    fn listed(&mut self, entry: IpsetEntry<'_>) -> Option<Result<Span, RejectReason>> {
         if !entry.is_exception {
             return Some(Ok(entry.span));
         }
         if self.exceptions.len() >= MOST_EXCEPTIONS {
-            return Some(Err(Reason::Exceptions));
+            return Some(Err(RejectReason::Exceptions));
         }
         self.exceptions.extend(entry.span);
         None
     }
 }
 
-impl Rows for Ipset {
+impl RowReader for Ipset {
     fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
         let (content, entry) = self.entry(line)?;
         let said = match entry {
-            Ok(entry) if !self.allows && allowing::is_exported_set(entry.set) => Err(Reason::Allows),
+            Ok(entry) if !self.allows && allowing::is_exported_set(entry.set) => Err(RejectReason::Allows),
             Ok(entry) => self.listed(entry)?,
             Err(reason) => Err(reason),
         };
@@ -154,7 +157,10 @@ impl Rows for Ipset {
 }
 
 /// Applies the options of an entry. None if an option is unknown, because it may have any meaning.
-fn with_options<'a>(mut entry: Entry<'a>, mut words: impl Iterator<Item = &'a [u8]>) -> Option<Entry<'a>> {
+fn with_options<'a>(
+    mut entry: IpsetEntry<'a>,
+    mut words: impl Iterator<Item = &'a [u8]>,
+) -> Option<IpsetEntry<'a>> {
     while let Some(word) = words.next() {
         match word {
             b"nomatch" => entry.is_exception = true,

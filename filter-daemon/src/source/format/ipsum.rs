@@ -1,9 +1,9 @@
 //! Reads lines with a target and its score, separated by a tab or blanks, as in stamparm/ipsum. The score is
 //! the number of lists that contain the target.
 
-use super::{How, Rows};
+use super::{ReadOptions, RowReader};
 use crate::source::line::{self, Said};
-use crate::source::rejected::Reason;
+use crate::source::rejected::RejectReason;
 use crate::text::lines::{Content, Line};
 
 pub struct Ipsum {
@@ -13,16 +13,16 @@ pub struct Ipsum {
 
 impl Ipsum {
     /// Prepares to read as `how` says.
-    pub fn new(how: &How) -> Self {
+    pub fn new(how: &ReadOptions) -> Self {
         Self { least: how.min_score }
     }
 }
 
-impl Rows for Ipsum {
+impl RowReader for Ipsum {
     fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
         let content = match line.content() {
             Content::Nothing => return None,
-            Content::TooLong(content) => return Some((content, Err(Reason::TooLong))),
+            Content::TooLong(content) => return Some((content, Err(RejectReason::TooLong))),
             Content::Says(content) => content,
         };
         let (target, score) = parted(content);
@@ -31,7 +31,7 @@ impl Rows for Ipsum {
             (score, _) => number(score),
         };
         match (score, self.least) {
-            (None, _) => Some((content, line::target(target).and(Err(Reason::NoScore)))),
+            (None, _) => Some((content, line::target(target).and(Err(RejectReason::NoScore)))),
             (Some(score), Some(least)) if score < u64::from(least) => match line::target(target) {
                 Ok(_) => None,
                 error => Some((content, error)),

@@ -7,9 +7,9 @@ use filter_common::target::Span;
 use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
-use super::{Column, How, Lack, Rows, allowing};
+use super::{Column, Lack, ReadOptions, RowReader, allowing};
 use crate::source::line::{self, Said};
-use crate::source::rejected::Reason;
+use crate::source::rejected::RejectReason;
 use crate::text::lines::Line;
 
 /// The possible keys of a target, if none is configured.
@@ -31,7 +31,7 @@ pub struct Json {
 
 impl Json {
     /// Prepares to read as `how` says.
-    pub fn new(how: &How) -> Self {
+    pub fn new(how: &ReadOptions) -> Self {
         Self { key: how.column.clone(), records: 0, is_counted: false, allows: how.allows, lack: None }
     }
 
@@ -42,7 +42,7 @@ impl Json {
         self.lack = self.lack.or(wrong);
     }
 
-    fn take(&mut self, record: Record) -> Option<Result<Span, Reason>> {
+    fn take(&mut self, record: JsonRecord) -> Option<Result<Span, RejectReason>> {
         if record.is_metadata {
             self.count(record.count);
             return None;
@@ -50,13 +50,13 @@ impl Json {
         self.records += 1;
         self.is_counted |= record.is_numbered;
         if record.says_allow && !self.allows {
-            return Some(Err(Reason::Allows));
+            return Some(Err(RejectReason::Allows));
         }
-        Some(record.target.map_or(Err(Reason::NoColumn), |target| line::target(target.as_bytes())))
+        Some(record.target.map_or(Err(RejectReason::NoColumn), |target| line::target(target.as_bytes())))
     }
 }
 
-impl Rows for Json {
+impl RowReader for Json {
     fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
         let mark = if line.number == 1 { line.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
         let content = mark.unwrap_or(line.bytes).trim_ascii();
@@ -64,11 +64,11 @@ impl Rows for Json {
             return None;
         }
         if !line.whole {
-            return Some((content, Err(Reason::TooLong)));
+            return Some((content, Err(RejectReason::TooLong)));
         }
         match record(content, self.key.as_ref()) {
             Some(record) => self.take(record).map(|said| (content, said)),
-            None => Some((content, Err(Reason::Form))),
+            None => Some((content, Err(RejectReason::Form))),
         }
     }
 
@@ -80,7 +80,7 @@ impl Rows for Json {
 
 /// The relevant fields of an object.
 #[derive(Default)]
-struct Record {
+struct JsonRecord {
     target: Option<String>,
     is_numbered: bool,
     is_metadata: bool,
@@ -88,7 +88,7 @@ struct Record {
     count: Option<u64>,
 }
 
-fn record(line: &[u8], key: Option<&Column>) -> Option<Record> {
+fn record(line: &[u8], key: Option<&Column>) -> Option<JsonRecord> {
     let mut line = serde_json::Deserializer::from_slice(line);
     let record = line.deserialize_map(Keys(key)).ok()?;
     line.end().ok().map(|()| record)
@@ -108,14 +108,14 @@ impl Keys<'_> {
 }
 
 impl<'de> Visitor<'de> for Keys<'_> {
-    type Value = Record;
+    type Value = JsonRecord;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Record, A::Error> {
-        let (mut record, mut best, mut place) = (Record::default(), usize::MAX, 0);
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonRecord, A::Error> {
+        let (mut record, mut best, mut place) = (JsonRecord::default(), usize::MAX, 0);
         while let Some(key) = map.next_key::<String>()? {
             place += 1;
             record.is_numbered |= key == NUMBER;

@@ -21,7 +21,7 @@ use crate::text::lines::Line;
 pub use csv::Csv;
 pub use dshield::Dshield;
 pub use error_page::ErrorPage;
-pub use how::{Column, How};
+pub use how::{Column, ReadOptions};
 pub use ipset::Ipset;
 pub use ipsum::Ipsum;
 pub use json::Json;
@@ -57,7 +57,7 @@ pub enum Format {
 }
 
 /// Reads one format line by line.
-pub trait Rows {
+pub trait RowReader {
     /// The meaning of this line.
     fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a>;
 

@@ -1,14 +1,14 @@
 //! Recognises the format of a list by its beginning: each line votes for a format that it may have, and the
 //! majority decides.
 
-use super::{Format, How, csv, dshield, head, ipset, ipsum};
+use super::{Format, ReadOptions, csv, dshield, head, ipset, ipsum};
 use crate::source::line;
 
 /// The number of lines that vote.
 const MOST_ASKED: usize = 500;
 
 /// The format of a list that begins with `head`, unless it is configured.
-pub fn of(head: &[u8], how: &How) -> Format {
+pub fn of(head: &[u8], how: &ReadOptions) -> Format {
     if let Some(format) = how.format {
         return format;
     }

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::*;
-use crate::source::limits::{Limits, SizeBefore, Verdict};
+use crate::source::limits::{Limits, ListVerdict, SizeBefore};
 use crate::source::list;
-use crate::source::special::Special;
+use crate::source::special::SpecialRanges;
 
 macro_rules! samples {
     ($($name:literal)*) => { [$(($name, include_str!(concat!("tests/samples/", $name)))),*] };
@@ -54,12 +54,12 @@ fn spoilt(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-fn outcome(name: &str, text: &[u8], how: &How) -> String {
+fn outcome(name: &str, text: &[u8], how: &ReadOptions) -> String {
     let list = list::parse(Path::new(name), text, 1000, how).expect("memory can be read");
     let before = Some(SizeBefore { entries: 1, ..SizeBefore::default() });
     let verdict = match Limits::default().judge(list.seen(), before, false) {
-        Verdict::Accept => "believed".to_owned(),
-        Verdict::HoldBack(doubt) | Verdict::TakePart(doubt) => {
+        ListVerdict::Accept => "believed".to_owned(),
+        ListVerdict::HoldBack(doubt) | ListVerdict::TakePart(doubt) => {
             format!("HELD BACK, it {doubt}{}", list.described(doubt, false))
         }
     };
@@ -74,11 +74,11 @@ fn outcome(name: &str, text: &[u8], how: &How) -> String {
 }
 
 #[test]
-fn what_becomes_of_every_sample_whole_and_spoilt_is_as_it_was_read() {
+fn samples_match_outcomes_file() {
     let mut told = String::new();
     for (name, text) in SAMPLES {
         for (way, spoilt) in spoilt(text) {
-            write!(told, "{name}, {way}: {}", outcome(name, &spoilt, &How::default()))
+            write!(told, "{name}, {way}: {}", outcome(name, &spoilt, &ReadOptions::default()))
                 .expect("a string takes it");
         }
         told.push('\n');
@@ -101,7 +101,7 @@ fn what_becomes_of_every_sample_whole_and_spoilt_is_as_it_was_read() {
     }
 }
 
-fn targets(text: &str, how: &How) -> (Vec<String>, Vec<String>) {
+fn targets(text: &str, how: &ReadOptions) -> (Vec<String>, Vec<String>) {
     let list = list::parse(Path::new("l"), text.as_bytes(), 1000, how).expect("memory can be read");
     let rejected = list.rejected.iter().map(|line| line.reason.to_string()).collect();
     (list.targets.iter().map(|target| target.to_string()).collect(), rejected)
@@ -121,10 +121,11 @@ fn is_within(part: &list::ListFile, whole: &list::ListFile) -> Result<(), String
 /// Half a line may be another address. The last line is therefore used only if it is known to be complete (by
 /// `growing`, or by the length that a server states). All lines before it keep their meaning.
 #[test]
-fn of_a_list_that_is_cut_anywhere_no_line_blocks_somebody_else() {
+fn truncated_list_blocks_no_other_addresses() {
     for (name, text) in SAMPLES {
-        let read =
-            |text: &[u8]| list::parse(Path::new(name), text, 1000, &How::default()).expect("it is memory");
+        let read = |text: &[u8]| {
+            list::parse(Path::new(name), text, 1000, &ReadOptions::default()).expect("it is memory")
+        };
         let whole = read(text.as_bytes());
         for end in 0..text.len() {
             let cut = &text.as_bytes()[..end];
@@ -143,10 +144,11 @@ fn of_a_list_that_is_cut_anywhere_no_line_blocks_somebody_else() {
 /// Line ends of old Macs: the file is a single line, which is reported as such, or has a format that allows
 /// any blanks.
 #[test]
-fn a_list_whose_lines_end_in_cr_alone_blocks_nobody_else() {
+fn cr_line_ends_block_no_other_addresses() {
     for (name, text) in SAMPLES {
         let read = |text: &str| {
-            list::parse(Path::new(name), text.as_bytes(), 1000, &How::default()).expect("it is memory")
+            list::parse(Path::new(name), text.as_bytes(), 1000, &ReadOptions::default())
+                .expect("it is memory")
         };
         let (whole, returns) = (read(text), read(&text.replace('\n', "\r")));
         is_within(&returns, &whole).unwrap_or_else(|target| panic!("{name}: {target}"));
@@ -156,9 +158,9 @@ fn a_list_whose_lines_end_in_cr_alone_blocks_nobody_else() {
 }
 
 #[test]
-fn only_targets_with_a_high_enough_score_are_taken() {
+fn targets_below_min_score_are_left_out() {
     let taken = |least| {
-        let how = How { min_score: Some(least), ..How::default() };
+        let how = ReadOptions { min_score: Some(least), ..ReadOptions::default() };
         targets(sample("ipsum.txt"), &how)
     };
     assert_eq!(taken(0).0.len(), 6);
@@ -166,29 +168,33 @@ fn only_targets_with_a_high_enough_score_are_taken() {
     assert_eq!(taken(10), (vec![], vec![]), "that is no slip of the list's");
     let (taken, rejected) = targets(
         "203.0.113.7\n203.0.113.8 x\n203.0.113.9\t7\n",
-        &How { min_score: Some(3), ..How::default() },
+        &ReadOptions { min_score: Some(3), ..ReadOptions::default() },
     );
     assert_eq!((taken.len(), rejected.len()), (1, 2));
     assert!(rejected[0].contains("`min_score`"), "{rejected:?}");
 }
 
 #[test]
-fn a_column_is_found_by_its_place_or_its_name() {
-    let by = |column| targets(sample("two-columns.csv"), &How { column: Some(column), ..How::default() }).0;
+fn column_is_found_by_number_or_name() {
+    let by = |column| {
+        targets(sample("two-columns.csv"), &ReadOptions { column: Some(column), ..ReadOptions::default() }).0
+    };
     assert_eq!(by(Column::Number(2)), ["198.51.100.0/24"]);
     assert_eq!(by(Column::Name("start".into())), ["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
     assert!(by(Column::Name("port".into())).is_empty() && by(Column::Number(9)).is_empty());
-    let feodo =
-        |column| targets(sample("feodo.csv"), &How { column: Some(column), ..How::default() }).0.len();
+    let feodo = |column| {
+        targets(sample("feodo.csv"), &ReadOptions { column: Some(column), ..ReadOptions::default() }).0.len()
+    };
     assert_eq!(
         (feodo(Column::Name("dst_ip".into())), feodo(Column::Number(2))),
         (4, 4),
         "behind a commented header"
     );
     assert_eq!(feodo(Column::Name("dst_port".into())), 0);
-    let (semicolons, _) = targets("seen;source\n2026;203.0.113.7\n2026;203.0.113.8\n", &How::default());
+    let (semicolons, _) =
+        targets("seen;source\n2026;203.0.113.7\n2026;203.0.113.8\n", &ReadOptions::default());
     assert_eq!(semicolons.len(), 2);
-    let named = How { format: Some(Format::Csv), ..How::default() };
+    let named = ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() };
     assert_eq!(
         targets("x\t203.0.113.7\ty\n", &named).0,
         ["203.0.113.7"],
@@ -197,7 +203,7 @@ fn a_column_is_found_by_its_place_or_its_name() {
     assert_eq!(
         targets(
             "x,203.0.113.8\nx,\"203.0.113.7\n",
-            &How { column: Some(Column::Number(2)), ..How::default() }
+            &ReadOptions { column: Some(Column::Number(2)), ..ReadOptions::default() }
         )
         .1
         .len(),
@@ -206,65 +212,68 @@ fn a_column_is_found_by_its_place_or_its_name() {
 }
 
 #[test]
-fn where_several_columns_hold_addresses_the_name_tells_or_nobody() {
-    let (none, rejected) = targets("a,b\n192.0.2.1,198.51.100.1\n", &How::default());
+fn ambiguous_columns_need_a_known_name() {
+    let (none, rejected) = targets("a,b\n192.0.2.1,198.51.100.1\n", &ReadOptions::default());
     assert!(none.is_empty() && rejected[0].contains("`column:`"), "{rejected:?}");
-    assert_eq!(targets("seen_by,src_ip\n192.0.2.1,198.51.100.1\n", &How::default()).0, ["198.51.100.1"]);
+    assert_eq!(
+        targets("seen_by,src_ip\n192.0.2.1,198.51.100.1\n", &ReadOptions::default()).0,
+        ["198.51.100.1"]
+    );
 }
 
 #[test]
-fn a_hosts_file_blocks_nothing_of_what_it_says_of_this_host() {
-    let how = How::recognised(Special::INCLUDED);
+fn hosts_file_blocks_no_loopback_entries() {
+    let how = ReadOptions::recognised(SpecialRanges::INCLUDED);
     let (taken, rejected) = targets(sample("hosts"), &how);
     assert_eq!((taken.len(), rejected.len()), (0, 5), "{taken:?}");
 }
 
 #[test]
 fn a_named_format_is_not_looked_for() {
-    let how = How { format: Some(Format::Plain), ..How::default() };
+    let how = ReadOptions { format: Some(Format::Plain), ..ReadOptions::default() };
     assert_eq!(targets(sample("feodo.csv"), &how).0, Vec::<String>::new());
-    let wrong = How { format: Some(Format::Nft), ..How::default() };
+    let wrong = ReadOptions { format: Some(Format::Nft), ..ReadOptions::default() };
     let list = list::parse(Path::new("l"), sample("plain.txt").as_bytes(), 1000, &wrong).unwrap();
     assert_eq!((list.targets.len(), list.lack), (0, Some(Lack::Broken { line: 1 })));
 }
 
 #[test]
-fn a_key_of_objects_is_found_by_its_name() {
+fn json_key_is_found_by_name() {
     let text = "{\"a\":\"192.0.2.1\",\"ip\":\"198.51.100.1\",\"n\":{\"ip\":[1,{}]}}\n{\"value\":\"x\",\"ip\":\"198.51.100.2\"}\n{\"ip\":7}\n";
-    assert_eq!(targets(text, &How::default()).0, ["198.51.100.1", "198.51.100.2"]);
+    assert_eq!(targets(text, &ReadOptions::default()).0, ["198.51.100.1", "198.51.100.2"]);
     assert_eq!(
-        targets(text, &How { column: Some(Column::Name("a".into())), ..How::default() }).0,
+        targets(text, &ReadOptions { column: Some(Column::Name("a".into())), ..ReadOptions::default() }).0,
         ["192.0.2.1"]
     );
 }
 
 #[test]
-fn a_set_of_any_size_is_read_as_it_comes_and_no_further_than_it_may() {
+fn nft_sets_are_streamed_up_to_limit() {
     let elements: Vec<_> = (0..5000).map(|n| format!("\"198.18.{}.{}\"", n / 250, n % 250)).collect();
     let text = format!(
         "{{\"nftables\":[{{\"set\":{{\"type\":\"ipv4_addr\",\"elem\":[{}]}}}}]}}",
         elements.join(",")
     );
-    let list = |most| list::parse(Path::new("l"), text.as_bytes(), most, &How::default()).unwrap();
+    let list = |most| list::parse(Path::new("l"), text.as_bytes(), most, &ReadOptions::default()).unwrap();
     assert_eq!((list(5000).targets.len(), list(5000).is_cut), (5000, false));
     assert_eq!((list(1000).targets.len(), list(1000).is_cut), (1000, true));
     let deep = format!("{{\"nftables\":[{}", "[".repeat(1 << 20));
     assert_eq!(
-        list::parse(Path::new("l"), deep.as_bytes(), 9, &How::default()).unwrap().lack,
+        list::parse(Path::new("l"), deep.as_bytes(), 9, &ReadOptions::default()).unwrap().lack,
         Some(Lack::End)
     );
 }
 
 #[test]
-fn each_file_of_a_folder_has_a_form_of_its_own_and_its_lines_are_told_by_its_name() {
+fn folder_files_have_separate_formats() {
     use crate::source::parts;
     let files = ["feodo.csv", "ipset.save", "plain.txt"];
     let mut stream = Vec::new();
     files.iter().for_each(|name| stream.extend([parts::before(name), sample(name).into()].concat()));
     stream.extend([parts::before("x.txt"), b"rubbish\n".to_vec()].concat());
-    let list = list::parse(Path::new("/lists"), &stream[..], 1000, &How::default()).unwrap();
+    let list = list::parse(Path::new("/lists"), &stream[..], 1000, &ReadOptions::default()).unwrap();
     let alone: std::collections::BTreeSet<_> =
-        files.iter().flat_map(|name| targets(sample(name), &How::default()).0).collect();
+        files.iter().flat_map(|name| targets(sample(name), &ReadOptions::default()).0).collect();
     let together: std::collections::BTreeSet<_> =
         list.targets.iter().map(|target| target.to_string()).collect();
     assert_eq!(together, alone);

@@ -8,8 +8,8 @@ use filter_common::target::{Span, Target};
 use super::ListFile;
 use crate::source::Targets;
 use crate::source::format::{ErrorPage, Format, Lack};
-use crate::source::rejected::{Reason, Rejected};
-use crate::source::special::{self, Special};
+use crate::source::rejected::{RejectReason, RejectedLine};
+use crate::source::special::{self, SpecialRanges};
 use crate::text::printable;
 
 /// The number of rejected lines that are kept to be shown.
@@ -28,7 +28,7 @@ pub fn is_open_end(last: u8) -> bool {
 }
 
 /// A list that is being read.
-pub struct Gathering {
+pub struct ListBuilder {
     path: Arc<Path>,
     list: ListFile,
     understood: u64,
@@ -36,7 +36,7 @@ pub struct Gathering {
     most: usize,
     /// The most targets in memory, including repetitions.
     room: usize,
-    special: Special,
+    special: SpecialRanges,
     // The beginning of the first rejected line, from which the kind of file is guessed.
     beginning: Vec<u8>,
     // True if reading stopped before the end.
@@ -45,9 +45,9 @@ pub struct Gathering {
     has_return: bool,
 }
 
-impl Gathering {
+impl ListBuilder {
     /// Prepares for a list called `path` with at most `most` targets.
-    pub fn new(path: &Path, most: u64, special: Special) -> Self {
+    pub fn new(path: &Path, most: u64, special: SpecialRanges) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         Self {
             path: path.into(),
@@ -79,7 +79,7 @@ impl Gathering {
     }
 
     /// Rejects all targets of this part. `content` is shown for each of the first ones.
-    pub fn reject_all(&mut self, content: &[u8], reason: Reason) {
+    pub fn reject_all(&mut self, content: &[u8], reason: RejectReason) {
         let count = self.understood;
         (self.understood, self.list.targets) = (0, Targets::default());
         // The output of `nft -j` has only one line.
@@ -121,10 +121,10 @@ impl Gathering {
     }
 
     /// Adds the addresses that a line names, or rejects the line. `content` is shown for a rejected line.
-    pub fn take(&mut self, line: u64, content: &[u8], said: Result<Span, Reason>) {
+    pub fn take(&mut self, line: u64, content: &[u8], said: Result<Span, RejectReason>) {
         match said {
             Ok(span) if span.into_iter().any(|target| self.special.doubts(target)) => {
-                self.reject(line, content, Reason::Wide);
+                self.reject(line, content, RejectReason::Wide);
             }
             Ok(span) => {
                 self.understood += 1;
@@ -134,7 +134,7 @@ impl Gathering {
         }
     }
 
-    fn reject(&mut self, line: u64, content: &[u8], reason: Reason) {
+    fn reject(&mut self, line: u64, content: &[u8], reason: RejectReason) {
         if self.list.rejected_count == 0 {
             self.beginning = content.iter().copied().take(16).collect();
             self.has_return = content.trim_ascii().contains(&b'\r');
@@ -142,7 +142,7 @@ impl Gathering {
         self.list.rejected_count += 1;
         self.list.unfit += u64::from(reason.is_unfit());
         if self.list.rejected.len() < KEPT {
-            self.list.rejected.push(Rejected::new(&self.path, line, content, reason));
+            self.list.rejected.push(RejectedLine::new(&self.path, line, content, reason));
         }
     }
 
@@ -160,7 +160,7 @@ impl Gathering {
 
     /// True if there are more targets than allowed. Repetitions count once, so the targets are sorted, but at
     /// most each time a quarter of the limit was added.
-    pub fn is_full(&mut self) -> bool {
+    pub fn sort_if_full(&mut self) -> bool {
         if self.list.targets.len() <= self.room {
             return false;
         }

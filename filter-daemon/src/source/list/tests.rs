@@ -6,11 +6,11 @@ use proptest::prelude::*;
 
 use filter_common::target::Span;
 
-use super::super::{Reason, Special};
+use super::super::{RejectReason, SpecialRanges};
 use super::*;
 
 fn list(text: impl AsRef<[u8]>) -> ListFile {
-    parse(Path::new("drop.txt"), text.as_ref(), u64::MAX, &How::recognised(Special::INCLUDED))
+    parse(Path::new("drop.txt"), text.as_ref(), u64::MAX, &ReadOptions::recognised(SpecialRanges::INCLUDED))
         .expect("memory can be read")
 }
 
@@ -23,16 +23,17 @@ fn looks(text: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn private_and_other_special_ranges_are_left_out_unless_they_are_meant() {
+fn special_ranges_are_left_out_by_default() {
     let text = b"203.0.113.7\n10.0.0.1\n8.0.0.0/6\nfe80::/64\nnonsense\n";
-    let special = Special { wide: true, ..Special::EXCLUDED };
-    let left = parse(Path::new("drop.txt"), &text[..], u64::MAX, &How::recognised(special)).unwrap();
+    let special = SpecialRanges { wide: true, ..SpecialRanges::EXCLUDED };
+    let left = parse(Path::new("drop.txt"), &text[..], u64::MAX, &ReadOptions::recognised(special)).unwrap();
     let told: Vec<_> = left.targets.iter().map(|target| target.to_string()).collect();
     assert_eq!(told, ["203.0.113.7", "8.0.0.0/7", "11.0.0.0/8"]);
     assert_eq!((left.lines, left.rejected_count, left.special), (5, 1, 3));
     let meant = list(text);
     assert_eq!((meant.targets.len(), meant.special), (4, 0));
-    let nothing = parse(Path::new("own.txt"), &b"192.168.0.0/16\n"[..], u64::MAX, &How::default()).unwrap();
+    let nothing =
+        parse(Path::new("own.txt"), &b"192.168.0.0/16\n"[..], u64::MAX, &ReadOptions::default()).unwrap();
     assert_eq!(
         (nothing.targets.len(), &*nothing.looks),
         (0, ""),
@@ -43,26 +44,26 @@ fn private_and_other_special_ranges_are_left_out_unless_they_are_meant() {
 /// A line that covers half the internet is a mistake or an attack. A range that is special as a whole is
 /// neither.
 #[test]
-fn a_line_that_names_a_good_part_of_the_internet_is_not_taken_unless_it_is_meant() {
+fn wide_prefixes_are_rejected_by_default() {
     let text = "203.0.113.7\n0.0.0.0/0\n::/0\n6.0.0.0/7\n1.0.0.0-9.0.0.0\n224.0.0.0/3\nfc00::/7\n8.0.0.0/8\n2001::/16\n";
     let told = |special| {
-        let list =
-            parse(Path::new("drop.txt"), text.as_bytes(), u64::MAX, &How::recognised(special)).unwrap();
+        let list = parse(Path::new("drop.txt"), text.as_bytes(), u64::MAX, &ReadOptions::recognised(special))
+            .unwrap();
         let rejected: Vec<_> = list.rejected.iter().map(|line| line.text.clone()).collect();
         (list.targets.iter().map(|target| target.to_string()).collect::<Vec<_>>(), rejected)
     };
     let wide = ["0.0.0.0/0", "::/0", "6.0.0.0/7", "1.0.0.0-9.0.0.0"].map(str::to_owned);
-    let (left, rejected) = told(Special::EXCLUDED);
+    let (left, rejected) = told(SpecialRanges::EXCLUDED);
     assert_eq!((left.len(), rejected.as_slice()), (3, wide.as_slice()), "{left:?}");
-    let (left, rejected) = told(Special { included: true, wide: false });
+    let (left, rejected) = told(SpecialRanges { included: true, wide: false });
     assert_eq!((left.len(), rejected.as_slice()), (5, wide.as_slice()), "{left:?}");
-    assert!(told(Special::INCLUDED).1.is_empty());
-    let list = parse(Path::new("drop.txt"), text.as_bytes(), u64::MAX, &How::default()).unwrap();
+    assert!(told(SpecialRanges::INCLUDED).1.is_empty());
+    let list = parse(Path::new("drop.txt"), text.as_bytes(), u64::MAX, &ReadOptions::default()).unwrap();
     assert!(list.rejected[0].to_string().contains("`include_wide: true`"), "{}", list.rejected[0]);
 }
 
 #[test]
-fn every_kind_of_target_may_stand_on_a_line() {
+fn every_kind_of_target_is_accepted() {
     let text = "203.0.113.7\n198.51.100.0/24\n10.0.0.1-10.0.0.2\n2001:db8::1\n2001:db8:bad::/48\n";
     let expected =
         ["10.0.0.1", "10.0.0.2", "203.0.113.7", "198.51.100.0/24", "2001:db8::1", "2001:db8:bad::/48"];
@@ -70,7 +71,7 @@ fn every_kind_of_target_may_stand_on_a_line() {
 }
 
 #[test]
-fn comments_blanks_and_foreign_line_ends_do_no_harm() {
+fn comments_blanks_and_crlf_are_ignored() {
     let text = "\u{feff}203.0.113.1\r\n# a comment\n\n; another\n  \t\r\n1.10.16.0/20 ; SBL256894\n\
                 \t203.0.113.2   # why\r\n203.0.113.3#why\r\n 203.0.113.4 \n10.0.0.0 - 10.0.0.3";
     let list = list(text);
@@ -80,12 +81,12 @@ fn comments_blanks_and_foreign_line_ends_do_no_harm() {
 }
 
 #[test]
-fn what_is_listed_twice_is_one_target() {
+fn repeated_target_counts_once() {
     assert_eq!(targets("10.0.0.1\n10.0.0.1/32\n10.0.0.1-10.0.0.1\n"), ["10.0.0.1"]);
 }
 
 #[test]
-fn a_line_that_is_no_target_is_told_and_the_others_count() {
+fn invalid_line_is_reported_and_others_count() {
     let list =
         list("203.0.113.7\nexample.com\n10.0.0.1/8\n203.0.113.8 2024-01-01\n203.0.113.9,1\n\n203.0.113.10\n");
     assert_eq!(list.targets.len(), 2);
@@ -101,7 +102,7 @@ fn a_line_that_is_no_target_is_told_and_the_others_count() {
 }
 
 #[test]
-fn of_much_rubbish_a_hundred_lines_are_kept_and_all_are_counted() {
+fn hundred_rejected_lines_are_kept() {
     let list = list(format!("{}203.0.113.7\n", "rubbish\n".repeat(1000)));
     assert_eq!((list.rejected.len(), list.rejected_count, list.targets.len()), (100, 1000, 1));
 }
@@ -109,10 +110,12 @@ fn of_much_rubbish_a_hundred_lines_are_kept_and_all_are_counted() {
 #[test]
 fn an_endless_line_is_one_rejected_line() {
     let endless = io::repeat(b'1').take(5_000_000).chain(&b"\n203.0.113.7\n"[..]);
-    let list = parse(Path::new("drop.txt"), endless, u64::MAX, &How::recognised(Special::INCLUDED)).unwrap();
+    let list =
+        parse(Path::new("drop.txt"), endless, u64::MAX, &ReadOptions::recognised(SpecialRanges::INCLUDED))
+            .unwrap();
     assert_eq!(list.targets.len(), 1);
     assert_eq!(list.rejected.len(), 1);
-    assert_eq!((list.rejected[0].line, list.rejected[0].reason), (1, Reason::TooLong));
+    assert_eq!((list.rejected[0].line, list.rejected[0].reason), (1, RejectReason::TooLong));
     assert_eq!(list.rejected[0].text.chars().count(), 61);
 }
 
@@ -131,7 +134,7 @@ fn a_list_may_be_empty() {
 }
 
 #[test]
-fn a_file_is_known_by_how_it_begins_and_ends() {
+fn beginning_and_end_of_file_are_recorded() {
     let page = list("<!DOCTYPE html>\n  <p>\x1b[2J203.0.113.7");
     assert_eq!(page.page, Some(ErrorPage::Markup));
     assert_eq!(page.beginning, "`<!DOCTYPE html> <p>\\u{1b}[2J203.0.113.7`");
@@ -149,7 +152,7 @@ fn a_file_is_known_by_how_it_begins_and_ends() {
 }
 
 #[test]
-fn a_file_without_a_single_target_says_what_it_looks_like() {
+fn file_without_targets_gets_a_guess() {
     assert_eq!(looks("<!DOCTYPE html>\n<html>"), ": it looks like HTML, so the download probably failed");
     assert!(looks("{\n\"cidr\":\"1.10.16.0/20\"\n}").contains("looks like JSON, of which only JSON lines"));
     assert!(looks([0x1f, 0x8b, 8, 0]).contains("looks compressed"));
@@ -160,10 +163,15 @@ fn a_file_without_a_single_target_says_what_it_looks_like() {
 }
 
 #[test]
-fn what_is_beyond_the_limit_is_not_read_and_repetitions_do_not_count() {
+fn reading_stops_at_limit_of_distinct_targets() {
     let cut = |text: &str, most| {
-        let list =
-            parse(Path::new("drop.txt"), text.as_bytes(), most, &How::recognised(Special::INCLUDED)).unwrap();
+        let list = parse(
+            Path::new("drop.txt"),
+            text.as_bytes(),
+            most,
+            &ReadOptions::recognised(SpecialRanges::INCLUDED),
+        )
+        .unwrap();
         (list.targets.len(), list.is_cut)
     };
     let twice = "10.0.0.1\n10.0.0.2\n10.0.0.3\n10.0.0.4\n".repeat(50);
@@ -174,12 +182,17 @@ fn what_is_beyond_the_limit_is_not_read_and_repetitions_do_not_count() {
 }
 
 #[test]
-fn ranges_that_make_many_targets_take_no_more_room_than_the_limit() {
+fn large_ranges_respect_the_memory_limit() {
     // Each line of 80 bytes makes 254 targets.
     let line = |block: u32| format!("2001:db8:{block:x}::1-2001:db8:{block:x}:ffff:ffff:ffff:ffff:fffe\n");
     let bomb: String = (0..1000).map(line).collect();
-    let list =
-        parse(Path::new("drop.txt"), bomb.as_bytes(), 1000, &How::recognised(Special::INCLUDED)).unwrap();
+    let list = parse(
+        Path::new("drop.txt"),
+        bomb.as_bytes(),
+        1000,
+        &ReadOptions::recognised(SpecialRanges::INCLUDED),
+    )
+    .unwrap();
     assert!(list.is_cut && list.lines < 10, "{} lines", list.lines);
     assert_eq!(list.targets.len(), 1000);
     assert!(list.targets.others.capacity() < 4000, "room for {}", list.targets.others.capacity());
@@ -188,7 +201,7 @@ fn ranges_that_make_many_targets_take_no_more_room_than_the_limit() {
 #[test]
 fn files_that_cannot_be_read_say_why() {
     let folder = tempfile::tempdir().unwrap();
-    let read = |path: &Path| read(path, &Limits::default(), &How::default(), Progress::default());
+    let read = |path: &Path| read(path, &Limits::default(), &ReadOptions::default(), ReadProgress::default());
     assert!(read(&folder.path().join("no.txt")).unwrap_err().to_string().ends_with("no such file"));
     std::os::unix::fs::symlink("/nowhere", folder.path().join("link.txt")).unwrap();
     let within = read(folder.path()).unwrap_err();
@@ -201,7 +214,10 @@ fn a_file_is_read_from_disk() {
     let path = folder.path().join("drop.txt");
     std::fs::write(&path, "203.0.113.7\n").unwrap();
     assert_eq!(
-        read(&path, &Limits::default(), &How::default(), Progress::default()).unwrap().targets.addresses,
+        read(&path, &Limits::default(), &ReadOptions::default(), ReadProgress::default())
+            .unwrap()
+            .targets
+            .addresses,
         [0xcb00_7107]
     );
 }
@@ -222,12 +238,12 @@ proptest! {
     }
 
     #[test]
-    fn every_line_is_a_target_or_rejected_or_nothing(
+    fn every_line_is_target_rejected_or_blank(
         lines in prop::collection::vec("[0-9a-f.:/#; ,\\-]{0,20}", 0..20),
     ) {
         let meant = lines.iter().filter(|line| !content(line).is_empty()).count() as u64;
         let understood = lines.iter().filter(|line| content(line).parse::<Span>().is_ok()).count() as u64;
-        let how = How::plain(Special::INCLUDED);
+        let how = ReadOptions::plain(SpecialRanges::INCLUDED);
         let list = parse(Path::new("drop.txt"), lines.join("\n").as_bytes(), u64::MAX, &how).unwrap();
         prop_assert_eq!((list.lines, list.rejected_count), (meant, meant - understood));
     }
@@ -239,7 +255,7 @@ proptest! {
 }
 
 #[test]
-fn lines_that_end_as_they_once_did_are_told_as_that_and_so_is_utf_16() {
+fn cr_line_ends_and_utf16_are_recognised() {
     let short = looks("203.0.113.7\r203.0.113.8\r203.0.113.9\r");
     assert!(short.contains("end with CR only"), "{short}");
     assert!(looks("203.0.113.7\r".repeat(1000)).contains("end with CR only"));
@@ -253,24 +269,28 @@ fn lines_that_end_as_they_once_did_are_told_as_that_and_so_is_utf_16() {
 
 /// Found by `soak fuzz`: reading this panicked.
 #[test]
-fn a_table_may_name_a_column_that_no_row_has() {
+fn column_beyond_all_rows_does_not_panic() {
     let text = format!("{}dst_ip\n192.0.2.1,192.0.2.2\n192.0.2.3,192.0.2.4\n", "other,".repeat(99));
-    let read = |how: &How| parse(Path::new("a.csv"), text.as_bytes(), u64::MAX, how);
-    assert!(read(&How { format: Some(crate::source::Format::Csv), ..How::default() }).is_ok());
-    assert!(read(&How::default()).is_ok());
+    let read = |how: &ReadOptions| parse(Path::new("a.csv"), text.as_bytes(), u64::MAX, how);
+    assert!(
+        read(&ReadOptions { format: Some(crate::source::Format::Csv), ..ReadOptions::default() }).is_ok()
+    );
+    assert!(read(&ReadOptions::default()).is_ok());
 }
 
 #[test]
-fn a_table_without_the_column_that_was_named_tells_those_that_it_has() {
-    let how = How { column: Some(crate::source::Column::Name("dst".into())), ..How::default() };
+fn missing_column_lists_existing_columns() {
+    let how =
+        ReadOptions { column: Some(crate::source::Column::Name("dst".into())), ..ReadOptions::default() };
     let text = "# of a feed\n\"first_seen\",\"dst_ip\"\n\"2026-01-01\",\"192.0.2.1\"\n";
-    let read = |how: &How| parse(Path::new("a.csv"), text.as_bytes(), u64::MAX, how).unwrap();
+    let read = |how: &ReadOptions| parse(Path::new("a.csv"), text.as_bytes(), u64::MAX, how).unwrap();
     assert_eq!(
         read(&how).looks,
         " (read as csv: there is no column dst, its columns are first_seen, dst_ip)"
     );
     assert_eq!(
-        read(&How { column: Some(crate::source::Column::Name("dst_ip".into())), ..how }).rejected_count,
+        read(&ReadOptions { column: Some(crate::source::Column::Name("dst_ip".into())), ..how })
+            .rejected_count,
         0
     );
 }

@@ -167,12 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn a_compiler_says_what_it_is_to_the_commit() {
+    fn compiler_reports_its_commit() {
         assert_eq!(version(ABOUT).unwrap(), "rustc 1.96.0 (ac68faa20 2026-05-25), LLVM 22.1.8");
     }
 
     #[test]
-    fn a_compiler_that_is_too_old_does_not_count() {
+    fn too_old_compiler_is_not_used() {
         assert_eq!(versions(&ABOUT.replace("1.96.0", "1.63.0")), None);
         assert_eq!(versions("rustc 1.96.0"), None);
     }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outer_cargo_leaks_nothing_that_changes_the_build() {
+    fn outer_cargo_environment_does_not_leak() {
         for name in [
             "RUSTC",
             "RUSTC_WORKSPACE_WRAPPER",

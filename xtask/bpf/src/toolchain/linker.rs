@@ -154,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn an_older_linker_does_not_fit_a_newer_compiler() {
+    fn older_linker_does_not_fit_newer_compiler() {
         assert!(newest_llvm((0, 9)) < 21);
         assert!(newest_llvm((0, 10)) < 23);
         assert!(newest_llvm((0, 13)) >= 23);
     }
 
     #[test]
-    fn a_linker_that_is_not_there_has_no_version() {
+    fn missing_linker_has_no_version() {
         assert_eq!(version(Path::new("/nonexistent/bpf-linker")), None);
     }
 }

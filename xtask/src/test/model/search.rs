@@ -82,19 +82,19 @@ mod tests {
     const WHOLE: &str = "Full statespace search for:\n\nState-vector 168 byte, depth reached 189, errors: 0\n     2859 states, stored\n";
 
     #[test]
-    fn a_search_that_found_nothing_to_object_to_holds() {
+    fn search_without_findings_holds() {
         assert_eq!(read(WHOLE), Some(Seen { outcome: Outcome::Holds, states: 2859 }));
     }
 
     #[test]
-    fn a_search_that_was_cut_short_does_not_count() {
+    fn interrupted_search_does_not_count() {
         assert_eq!(read(&format!("error: max search depth too small\n{WHOLE}")), None);
         assert_eq!(read(&format!("Warning: Search not completed\n{WHOLE}")), None);
         assert_eq!(read("pan: out of memory"), None);
     }
 
     #[test]
-    fn a_mutant_is_caught_by_an_assertion_and_nothing_else() {
+    fn only_an_assertion_catches_a_mutant() {
         let broken = WHOLE.replace("errors: 0", "errors: 1");
         assert_eq!(read(&broken), None);
         let caught = format!(

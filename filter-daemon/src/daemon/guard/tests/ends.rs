@@ -8,12 +8,12 @@ use crate::blocklist::{Blocklist, Polarity, Timestamp};
 
 /// When the entries that block the address end, and those that allow it; none for entries without an end.
 #[derive(Debug)]
-pub(super) struct Ends {
+pub(super) struct AddressEnds {
     blocks: Vec<Option<Timestamp>>,
     allows: Vec<Option<Timestamp>>,
 }
 
-impl Ends {
+impl AddressEnds {
     pub(super) fn of(address: IpAddr, blocklist: &Blocklist) -> Self {
         let [blocks, allows] = [Polarity::Block, Polarity::Allow].map(|side| {
             let covering = blocklist.covering(side, Target::from(address));

@@ -7,29 +7,29 @@ use std::time::Duration;
 use filter_common::packet::Source;
 use filter_common::target::{Prefix, Target};
 
-use super::super::super::reload::{Found, Loaded, LoadedList};
-use super::super::Fact;
-use crate::blocklist::{Accepted, Blocklist, Meaning, Peaks, Polarity, Reach, Targets};
+use super::super::super::reload::{ListFinding, Loaded, LoadedList};
+use super::super::ProtectedAddress;
+use crate::blocklist::{AcceptedSource, Blocklist, Meaning, Peaks, Polarity, Reach, Targets};
 use crate::clock;
 use crate::config::Config;
-use crate::host::What;
-use crate::source::{How, Limits, Remarks, Special};
+use crate::host::HostRole;
+use crate::source::{Limits, ReadOptions, Remarks, SpecialRanges};
 
 /// Half of all addresses, or all. Adding them takes time, so only a few stories have them.
 const WIDE: [&[&str]; 3] = [&["0.0.0.0/0"], &["::/0"], &["128.0.0.0/1", "2000::/3"]];
 
 /// The content of a configuration.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct TestConfiguration {
     block: Targets,
     allow: Targets,
-    lists: Vec<Named>,
+    lists: Vec<TestList>,
 }
 
 /// The name of a list, how long its entries stay after it no longer names them, and its targets.
-type Named = (&'static str, Option<Duration>, Targets);
+type TestList = (&'static str, Option<Duration>, Targets);
 
-impl Plan {
+impl TestConfiguration {
     /// Whether the lists hold nothing but very wide targets.
     pub(super) fn is_bare(&self) -> bool {
         self.lists.is_empty() && !self.block.is_empty() && self.block.iter().all(|target| target.is_wide())
@@ -37,17 +37,17 @@ impl Plan {
 }
 
 /// Random facts of a host: own addresses, gateways, sessions and name servers, in the range that lists use.
-pub(super) fn facts(random: &mut Random) -> (Vec<Fact>, Vec<Fact>) {
-    let mut some = |most: usize, what: &What| -> Vec<Fact> {
+pub(super) fn facts(random: &mut Random) -> (Vec<ProtectedAddress>, Vec<ProtectedAddress>) {
+    let mut some = |most: usize, what: &HostRole| -> Vec<ProtectedAddress> {
         let count = random.below(most + 1);
-        (0..count).map(|_| Fact { address: address(random), what: what.clone() }).collect()
+        (0..count).map(|_| ProtectedAddress { address: address(random), what: what.clone() }).collect()
     };
-    let links = [some(3, &What::Own("eth0".into())), some(2, &What::Gateway)].concat();
-    (links, [some(2, &What::Session("root".into())), some(2, &What::NameServer)].concat())
+    let links = [some(3, &HostRole::Own("eth0".into())), some(2, &HostRole::Gateway)].concat();
+    (links, [some(2, &HostRole::Session("root".into())), some(2, &HostRole::NameServer)].concat())
 }
 
 /// The next random configuration. Some lists keep their time and get more targets.
-pub(super) fn plan(random: &mut Random, before: &Plan) -> Plan {
+pub(super) fn plan(random: &mut Random, before: &TestConfiguration) -> TestConfiguration {
     let few = |random: &mut Random, most| {
         let count = random.below(most);
         targets(random, count)
@@ -66,21 +66,21 @@ pub(super) fn plan(random: &mut Random, before: &Plan) -> Plan {
     if random.below(40) == 0 {
         let wide = WIDE[random.below(3)].iter().map(|wide| wide.parse::<Target>().unwrap());
         if random.below(2) == 0 {
-            return Plan { block: wide.collect(), allow: Targets::default(), lists: Vec::new() };
+            return TestConfiguration { block: wide.collect(), allow: Targets::default(), lists: Vec::new() };
         }
         wide.for_each(|wide| block.push(wide));
         block.sort();
     }
-    Plan { block, allow, lists }
+    TestConfiguration { block, allow, lists }
 }
 
 /// The plan as the reading thread would return it.
-pub(super) fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
+pub(super) fn loaded(plan: &TestConfiguration, blocklist: &Blocklist) -> Loaded {
     let lists = plan.lists.iter().map(|(name, ttl, targets)| {
         let (name, path): (Arc<str>, _) = ((*name).into(), format!("/lists/{name}").into());
         let polarity = if &*name == "partners" { Polarity::Allow } else { Polarity::Block };
         let (entries, before) = (targets.len() as u64, blocklist.lists().find(&name));
-        let accepted = Accepted {
+        let accepted = AcceptedSource {
             name: name.clone(),
             path,
             stamp: None,
@@ -95,7 +95,7 @@ pub(super) fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             peaks: Peaks::default(),
         };
         let path = accepted.path.clone();
-        let found = Found::Accepted {
+        let found = ListFinding::Accepted {
             targets: targets.clone(),
             accepted,
             draft: None,
@@ -106,7 +106,7 @@ pub(super) fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             name,
             path,
             ttl: *ttl,
-            how: How::recognised(Special::INCLUDED),
+            how: ReadOptions::recognised(SpecialRanges::INCLUDED),
             limits: Limits::default(),
             meaning: Meaning { polarity, ports: None, reach: Reach::AS_GIVEN },
             before,

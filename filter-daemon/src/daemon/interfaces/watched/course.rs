@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use tracing::{error, info, warn};
 
-use super::super::Reality;
-use super::{State, Waiting, Watched, Where};
+use super::super::KernelState;
+use super::{AttachedTo, InterfaceState, WaitingInterface, WatchedInterface};
 use crate::clock;
 use crate::config::Mode;
-use crate::kernel::{Attached, Filter, Interface, KernelError, Tampering};
+use crate::kernel::{Attachment, Filter, KernelError, KernelInterface, Tampering};
 use crate::text::{Explain, Explanation};
 
 /// How many times within an hour a filter that someone detached is attached again at once.
@@ -21,21 +21,21 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// The delay between attempts after that.
 const SELDOM: Duration = Duration::from_secs(10 * 60);
 
-impl Watched {
+impl WatchedInterface {
     /// Checks that the attached filter is still in place. Returns what others did to its link, if anything.
     pub(in crate::daemon::interfaces) fn compare(
         &mut self,
-        reality: &Reality,
+        reality: &KernelState,
         filter: &mut Filter,
     ) -> Option<Tampering> {
         self.find_left(reality);
-        let State::Attached(attached, place) = &mut self.state else { return None };
+        let InterfaceState::Attached(attached, place) = &mut self.state else { return None };
         let (name, here) = (&self.name, reality.named(&self.name));
         match reality.link(name) {
             Some(link) if link.program != attached.program => {
                 let what = format!("another process replaced the program of its link (id {})", link.program);
                 let number = here.map(|here| here.index);
-                return Some(self.was_taken_off(&what, number, reality.before));
+                return Some(self.note_detached(&what, number, reality.before));
             }
             Some(link) => {
                 attached.index = link.index;
@@ -46,9 +46,9 @@ impl Watched {
                     attached.mode = Some(occupant.mode);
                 }
                 let now = match under {
-                    Some(under) if under.name == *name => Where::Here,
-                    Some(under) => Where::Renamed(under.name.clone()),
-                    None => Where::Moved,
+                    Some(under) if under.name == *name => AttachedTo::Here,
+                    Some(under) => AttachedTo::Renamed(under.name.clone()),
+                    None => AttachedTo::Moved,
                 };
                 if *place != now {
                     tell_place(name, place, &now);
@@ -58,11 +58,11 @@ impl Watched {
             None if here.is_some_and(|here| here.index == attached.index) => {
                 let number = Some(attached.index);
                 let what = "another process detached the filter";
-                return Some(self.was_taken_off(what, number, reality.before));
+                return Some(self.note_detached(what, number, reality.before));
             }
             None => {
                 let index = attached.index;
-                self.has_gone(here, filter);
+                self.note_gone(here, filter);
                 // Its earlier interface has another name now, is still filtered, and keeps the counts.
                 if reality.links.iter().any(|link| link.index == index) {
                     (self.gaps, self.unprotected) = (0, Duration::ZERO);
@@ -73,20 +73,21 @@ impl Watched {
     }
 
     /// A newly requested interface may have been filtered for long, and renamed or moved since.
-    pub(super) fn find_left(&mut self, reality: &Reality) {
-        let is_new = matches!(&self.state, State::Waiting(Waiting { why: None, .. }));
+    pub(super) fn find_left(&mut self, reality: &KernelState) {
+        let is_new = matches!(&self.state, InterfaceState::Waiting(WaitingInterface { why: None, .. }));
         if let Some(link) = reality.link(&self.name)
             && is_new
             && reality.named(&self.name).is_none()
         {
-            self.state = State::found(link);
+            self.state = InterfaceState::found(link);
         }
     }
 
-    fn was_taken_off(&mut self, what: &str, number: Option<u32>, before: Instant) -> Tampering {
+    fn note_detached(&mut self, what: &str, number: Option<u32>, before: Instant) -> Tampering {
         self.taken_off.retain(|when| when.elapsed() < HOUR);
         self.taken_off.push(clock::instant());
-        let mut waiting = Waiting { is_there: true, is_guess: true, ..Waiting::since(before, None) };
+        let mut waiting =
+            WaitingInterface { is_there: true, is_guess: true, ..WaitingInterface::since(before, None) };
         let name = &self.name;
         if self.taken_off.len() > MOST_RETURNS {
             let message = format!("{what}, {} times within an hour", self.taken_off.len());
@@ -100,11 +101,11 @@ impl Watched {
             waiting.why = Some(what.into());
         }
         self.gaps += 1;
-        self.state = State::Waiting(waiting);
+        self.state = InterfaceState::Waiting(waiting);
         Tampering::Link(self.name.clone(), what.to_owned())
     }
 
-    fn has_gone(&mut self, here: Option<&Interface>, filter: &mut Filter) {
+    fn note_gone(&mut self, here: Option<&KernelInterface>, filter: &mut Filter) {
         let name = &self.name;
         match here {
             _ if self.unnamed.is_some() => info!(watch.verb = "detach", "{name} disappeared"),
@@ -119,22 +120,23 @@ impl Watched {
         if let Err(error) = filter.detach(name) {
             error!("{}", error.explain());
         }
-        self.state = State::Waiting(Waiting::since(clock::instant(), Some(self.absence(true))));
+        self.state =
+            InterfaceState::Waiting(WaitingInterface::since(clock::instant(), Some(self.absence(true))));
         self.gaps += 1;
     }
 
     /// Attaches if it waits, exists, and is not delayed.
     pub(in crate::daemon::interfaces) fn try_to_attach(
         &mut self,
-        reality: &Reality,
+        reality: &KernelState,
         mode: Mode,
         filter: &mut Filter,
-    ) -> Option<Refused> {
+    ) -> Option<AttachRefusal> {
         if self.is_over() {
             return None;
         }
         let absence = self.absence(true);
-        let State::Waiting(waiting) = &mut self.state else { return None };
+        let InterfaceState::Waiting(waiting) = &mut self.state else { return None };
         let name = &self.name;
         let Some(interface) = reality.named(name) else {
             if waiting.why.is_none() {
@@ -159,7 +161,7 @@ impl Watched {
                 } else if waiting.why.is_none() {
                     info!("{name} is still attached from an earlier filterd");
                 }
-                self.is_attached(attached);
+                self.note_attached(attached);
                 None
             }
             Err(error) => {
@@ -167,13 +169,15 @@ impl Watched {
                 let reason = error.explain();
                 let is_known = waiting.why.as_ref() == Some(&reason);
                 waiting.why = Some(reason);
-                Some(Refused { error, is_known })
+                Some(AttachRefusal { error, is_known })
             }
         }
     }
 
-    fn is_attached(&mut self, attached: Attached) {
-        let State::Waiting(Waiting { since, why, is_guess, .. }) = &self.state else { return };
+    fn note_attached(&mut self, attached: Attachment) {
+        let InterfaceState::Waiting(WaitingInterface { since, why, is_guess, .. }) = &self.state else {
+            return;
+        };
         let (gap, most) = (since.elapsed(), if *is_guess { "at most " } else { "" });
         if why.is_some() {
             let unprotected = format!("{most}{:.3}s", gap.as_secs_f64());
@@ -187,19 +191,19 @@ impl Watched {
         if self.gaps > 0 {
             self.unprotected += gap;
         }
-        self.state = State::Attached(attached, Where::Here);
+        self.state = InterfaceState::Attached(attached, AttachedTo::Here);
         self.since = clock::now();
     }
 }
 
 /// An interface that refused the filter.
-pub struct Refused {
+pub struct AttachRefusal {
     error: KernelError,
     /// The same error was logged before.
     is_known: bool,
 }
 
-impl Refused {
+impl AttachRefusal {
     /// Logs the error unless it was logged before.
     pub fn told(self) -> KernelError {
         if !self.is_known {
@@ -214,20 +218,22 @@ impl Refused {
     }
 }
 
-fn tell_place(name: &str, before: &Where, now: &Where) {
+fn tell_place(name: &str, before: &AttachedTo, now: &AttachedTo) {
     match (before, now) {
-        (Where::Here, Where::Here) => {}
-        (Where::Renamed(was), Where::Here) => info!("{was} is named {name} again and is still filtered"),
-        (Where::Moved, Where::Here) => {
+        (AttachedTo::Here, AttachedTo::Here) => {}
+        (AttachedTo::Renamed(was), AttachedTo::Here) => {
+            info!("{was} is named {name} again and is still filtered")
+        }
+        (AttachedTo::Moved, AttachedTo::Here) => {
             info!("{name} returned from another network namespace and is still filtered");
         }
-        (Where::Moved, Where::Renamed(now)) => {
+        (AttachedTo::Moved, AttachedTo::Renamed(now)) => {
             info!("{name} returned from another network namespace as {now} and is still filtered");
         }
-        (Where::Here | Where::Renamed(_), Where::Renamed(now)) => {
+        (AttachedTo::Here | AttachedTo::Renamed(_), AttachedTo::Renamed(now)) => {
             info!("{name} was renamed to {now} and is still filtered");
         }
-        (_, Where::Moved) => {
+        (_, AttachedTo::Moved) => {
             info!("{name} was moved to another network namespace and is still filtered there");
         }
     }

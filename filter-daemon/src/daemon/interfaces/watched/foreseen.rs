@@ -1,27 +1,27 @@
 //! Predicts what a reload would do to an interface, without changing anything.
 
-use super::{State, Watched, Where};
+use super::{AttachedTo, InterfaceState, WatchedInterface};
 use crate::config::Mode;
-use crate::daemon::interfaces::Reality;
+use crate::daemon::interfaces::KernelState;
 use crate::doctor;
-use crate::kernel::{Attached, Interface};
+use crate::kernel::{Attachment, KernelInterface};
 use crate::text::Explanation;
 
-impl Watched {
+impl WatchedInterface {
     /// Becomes what it would be after the reload. An interface that refuses now would refuse again in the
     /// same mode. One that was delayed because the filter was detached repeatedly would be tried by the
     /// reload.
     pub(in crate::daemon::interfaces) fn foresee(
         &mut self,
-        reality: &Reality,
-        modes: Modes,
+        reality: &KernelState,
+        modes: ModeChange,
         was_put_off: bool,
     ) {
         self.find_left(reality);
         if self.is_over() {
             return;
         }
-        let State::Waiting(waiting) = &mut self.state else { return };
+        let InterfaceState::Waiting(waiting) = &mut self.state else { return };
         let Some(here) = reality.named(&self.name) else {
             waiting.is_there = false;
             return;
@@ -43,34 +43,37 @@ impl Watched {
             occupant => {
                 let program = occupant.as_ref().map_or(0, |occupant| occupant.id);
                 let mode = occupant.as_ref().map(|occupant| occupant.mode);
-                self.state = State::Attached(Attached { index: here.index, mode, program }, Where::Here);
+                self.state = InterfaceState::Attached(
+                    Attachment { index: here.index, mode, program },
+                    AttachedTo::Here,
+                );
             }
         }
     }
 
     /// Whether attempts were delayed because someone detaches the filter repeatedly.
     pub(in crate::daemon::interfaces) fn is_put_off(&self) -> bool {
-        matches!(&self.state, State::Waiting(waiting) if waiting.held_back.is_some())
+        matches!(&self.state, InterfaceState::Waiting(waiting) if waiting.held_back.is_some())
     }
 }
 
 /// How filterd attaches to interfaces.
 #[derive(Clone, Copy, Debug)]
-pub struct Modes {
+pub struct ModeChange {
     /// The mode before the reload.
     pub now: Mode,
     /// The mode after the reload.
     pub then: Mode,
 }
 
-impl Modes {
+impl ModeChange {
     /// Whether an interface that refuses now would refuse again. It is tried at least every ten seconds.
     pub fn are_the_same(self) -> bool {
         self.now == self.then
     }
 
     /// Why this interface would refuse, as far as the kernel reports that without an attempt.
-    pub fn refusal_of(self, interface: &Interface) -> Option<Explanation> {
+    pub fn refusal_of(self, interface: &KernelInterface) -> Option<Explanation> {
         let is_refused = self.then == Mode::Native && doctor::runs_programs(interface.index) == Some(false);
         is_refused.then(|| {
             let name = &interface.name;

@@ -3,16 +3,16 @@
 
 use tracing::warn;
 
-use super::{State, Unnamed, Watched, Where};
+use super::{AttachedTo, InterfaceState, UnnamedReason, WatchedInterface};
 use crate::clock;
 use crate::control::wire::{About, Fault, accept};
-use crate::kernel::{Attached, Link};
-use crate::source::trouble::Mood;
+use crate::kernel::{Attachment, Link};
+use crate::source::trouble::Phrasing;
 use crate::text::Explanation;
 
 /// A named interface that is not filtered, because of which others are held back.
 #[derive(Clone, Copy)]
-pub struct Missed<'a> {
+pub struct MissedInterface<'a> {
     pub name: &'a str,
     /// It does not even exist.
     pub is_absent: bool,
@@ -22,7 +22,7 @@ pub struct Missed<'a> {
     pub protects: bool,
 }
 
-impl Missed<'_> {
+impl MissedInterface<'_> {
     /// The remedy, which says when `other` is released.
     fn remedy(&self, other: &str) -> String {
         let Self { name, is_absent, is_alone, protects } = *self;
@@ -48,48 +48,49 @@ impl Missed<'_> {
     }
 }
 
-impl Unnamed {
+impl UnnamedReason {
     pub(super) fn held_back() -> Self {
         Self::HeldBack { since: clock::instant(), is_told: false }
     }
 }
 
-impl State {
+impl InterfaceState {
     /// The state that an earlier filterd left.
     pub(super) fn found(link: &Link) -> Self {
         let Link { index, program, .. } = *link;
-        Self::Attached(Attached { index, mode: None, program }, Where::Here)
+        Self::Attached(Attachment { index, mode: None, program }, AttachedTo::Here)
     }
 }
 
-impl Watched {
+impl WatchedInterface {
     /// Records that the configuration no longer names it.
-    pub fn is_no_longer_named(&mut self) {
-        if !matches!(self.unnamed, Some(Unnamed::HeldBack { .. })) {
-            self.unnamed = Some(Unnamed::held_back());
+    pub fn hold_back(&mut self) {
+        if !matches!(self.unnamed, Some(UnnamedReason::HeldBack { .. })) {
+            self.unnamed = Some(UnnamedReason::held_back());
         }
     }
 
     /// Whether it is filtered although the configuration does not name it.
     pub fn is_held_back(&self) -> bool {
-        matches!(self.unnamed, Some(Unnamed::HeldBack { .. })) && self.attached().is_some()
+        matches!(self.unnamed, Some(UnnamedReason::HeldBack { .. })) && self.attached().is_some()
     }
 
     /// The fault that it is still filtered because `missed` is not filtered.
-    pub fn held_back_for(&self, missed: Missed, mood: Mood) -> Option<Fault> {
-        let (Some(Unnamed::HeldBack { since, .. }), State::Attached(_, place)) = (&self.unnamed, &self.state)
+    pub fn held_back_for(&self, missed: MissedInterface, mood: Phrasing) -> Option<Fault> {
+        let (Some(UnnamedReason::HeldBack { since, .. }), InterfaceState::Attached(_, place)) =
+            (&self.unnamed, &self.state)
         else {
             return None;
         };
         let (name, remedy) = (&self.name, missed.remedy(&self.name));
         let now = match place {
-            Where::Here => String::new(),
-            Where::Renamed(now) => format!(" (called {now} now)"),
-            Where::Moved => " (in another network namespace now)".to_owned(),
+            AttachedTo::Here => String::new(),
+            AttachedTo::Renamed(now) => format!(" (called {now} now)"),
+            AttachedTo::Moved => " (in another network namespace now)".to_owned(),
         };
         let (is, is_not) = match mood {
-            Mood::Is => ("is still", "is not"),
-            Mood::Would => ("would still be", "would not be"),
+            Phrasing::Is => ("is still", "is not"),
+            Phrasing::Would => ("would still be", "would not be"),
         };
         let message = format!(
             "{name}{now} {is} filtered, although the configuration no longer lists it: {} {is_not} filtered, and filterd keeps {name} until it is",
@@ -105,9 +106,9 @@ impl Watched {
     }
 
     /// Logs that fault once.
-    pub fn tell_held_back_for(&mut self, missed: Missed) {
-        let fault = self.held_back_for(missed, Mood::Is);
-        if let (Some(Unnamed::HeldBack { is_told, .. }), Some(fault)) = (&mut self.unnamed, fault)
+    pub fn tell_held_back_for(&mut self, missed: MissedInterface) {
+        let fault = self.held_back_for(missed, Phrasing::Is);
+        if let (Some(UnnamedReason::HeldBack { is_told, .. }), Some(fault)) = (&mut self.unnamed, fault)
             && !std::mem::replace(is_told, true)
         {
             warn!("{}", fault.told);

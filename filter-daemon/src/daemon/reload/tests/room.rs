@@ -31,7 +31,7 @@ impl Owner {
 }
 
 #[tokio::test]
-async fn what_is_there_already_gets_no_second_room() {
+async fn existing_targets_need_no_new_room() {
     let mut owner = Owner::new();
     owner.add(nets(0, MANY));
     let before = owner.room();
@@ -46,7 +46,7 @@ async fn what_is_there_already_gets_no_second_room() {
 
 /// What was there before is too little to matter: nobody looks at each, and the room is not much more than it must be.
 #[tokio::test]
-async fn a_long_list_beside_few_others_gets_hardly_more_room_than_it_needs() {
+async fn long_list_gets_little_spare_room() {
     let mut owner = Owner::new();
     owner.add(nets(0, 100));
     owner.reload(blocking(nets(50, MANY)), |_, _| {});

@@ -9,15 +9,15 @@ use proptest::prelude::*;
 use super::super::question::entry;
 use super::*;
 use crate::blocklist::{Blocklist, Polarity};
-use crate::command::exchange::Item;
-use crate::command::exchange::format::Format;
-use crate::command::exchange::reading::Reading;
+use crate::command::exchange::ImportedEntry;
+use crate::command::exchange::format::ExchangeFormat;
+use crate::command::exchange::reading::ImportReader;
 use crate::command::exchange::sets::SetChoice;
-use crate::control::wire::lists::List;
+use crate::control::wire::lists::ListDetails;
 use crate::control::wire::{Entry, Import, Method};
 
 /// A wanted entry: target, list, whether it allows, end and note.
-type Wish = (String, usize, bool, Option<u64>, Option<String>);
+type WantedEntry = (String, usize, bool, Option<u64>, Option<String>);
 
 const LISTS: [&str; 4] = ["manual", "ssh", "9-digits", "a_list_whose_name_is_32_long_4_6"];
 
@@ -34,7 +34,7 @@ fn target() -> impl Strategy<Value = String> {
     prop_oneof![near, four, six]
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
+fn wish() -> impl Strategy<Value = WantedEntry> {
     let end = proptest::option::of(1_u64..10 * 365 * 86_400);
     let note = proptest::option::of("[ -~äß€]{0,60}");
     (target(), 0..LISTS.len(), any::<bool>(), end, note)
@@ -44,7 +44,7 @@ fn name(list: usize, allow: bool) -> String {
     if allow { format!("{}-a", &LISTS[list][..LISTS[list].len().min(30)]) } else { LISTS[list].to_owned() }
 }
 
-fn blocklist(wishes: &[Wish], now: u64) -> Blocklist {
+fn blocklist(wishes: &[WantedEntry], now: u64) -> Blocklist {
     let mut blocklist = Blocklist::default();
     for (target, list, allow, end, note) in wishes {
         let polarity = if *allow { Polarity::Allow } else { Polarity::Block };
@@ -70,12 +70,16 @@ fn entries(blocklist: &Blocklist) -> Vec<(Entry, bool)> {
     all
 }
 
-fn exported(blocklist: &Blocklist, format: Format, now: u64) -> Vec<u8> {
+fn exported(blocklist: &Blocklist, format: ExchangeFormat, now: u64) -> Vec<u8> {
     let mut text = Vec::new();
     let mut writer = format.writer(now);
     let list = |id| {
         let list = blocklist.lists().get(id);
-        List { name: list.name.to_string(), allows: list.polarity == Polarity::Allow, ..List::default() }
+        ListDetails {
+            name: list.name.to_string(),
+            allows: list.polarity == Polarity::Allow,
+            ..ListDetails::default()
+        }
     };
     let lists = Polarity::ALL.into_iter().flat_map(|polarity| blocklist.lists().live(polarity));
     writer.begin(&lists.map(list).collect::<Vec<_>>(), &mut text).unwrap();
@@ -84,8 +88,8 @@ fn exported(blocklist: &Blocklist, format: Format, now: u64) -> Vec<u8> {
     text
 }
 
-fn read(text: &[u8]) -> Vec<Item> {
-    let mut reading = Reading::begin(text, None).expect("it is recognised");
+fn read(text: &[u8]) -> Vec<ImportedEntry> {
+    let mut reading = ImportReader::begin(text, None).expect("it is recognised");
     reading.choose(&SetChoice::default()).expect("nothing is asked for");
     let mut items = Vec::new();
     while let Some(row) = reading.row().unwrap() {
@@ -96,9 +100,9 @@ fn read(text: &[u8]) -> Vec<Item> {
 }
 
 /// Imports like the command, on the level of protocol and blocklist. Returns the number of changed entries.
-fn import(into: &mut Blocklist, items: Vec<Item>) -> u64 {
+fn import(into: &mut Blocklist, items: Vec<ImportedEntry>) -> u64 {
     let mut messages: BTreeMap<(String, bool), Import> = BTreeMap::new();
-    for Item { span, list, own, allow, .. } in items {
+    for ImportedEntry { span, list, own, allow, .. } in items {
         let list = list.expect("every entry says its list").to_string();
         let message = messages.entry((list.clone(), allow)).or_default();
         (message.list, message.allow) = (Some(list), allow);
@@ -129,10 +133,10 @@ fn said(blocklist: &Blocklist) -> Vec<impl PartialEq + Debug> {
 
 proptest! {
     #[test]
-    fn what_was_exported_comes_back_and_a_second_time_changes_nothing(wishes in proptest::collection::vec(wish(), 1..40)) {
+    fn export_and_import_are_idempotent(wishes in proptest::collection::vec(wish(), 1..40)) {
         let now = clock::on_the_wall(clock::now());
         let before = blocklist(&wishes, now);
-        for format in [Format::Json, Format::Plain] {
+        for format in [ExchangeFormat::Json, ExchangeFormat::Plain] {
             let text = exported(&before, format, now);
             let mut after = Blocklist::default();
             import(&mut after, read(&text));
@@ -140,17 +144,17 @@ proptest! {
             prop_assert_eq!(import(&mut after, read(&text)), 0, "again");
             let mut same = blocklist(&wishes, now);
             prop_assert_eq!(import(&mut same, read(&text)), 0, "where it came from");
-            if format == Format::Plain {
+            if format == ExchangeFormat::Plain {
                 prop_assert_eq!(exported(&after, format, now), text);
             }
         }
     }
 
     #[test]
-    fn a_set_of_ipset_carries_targets_ends_and_plain_notes(wishes in proptest::collection::vec(wish(), 1..40)) {
+    fn ipset_carries_targets_expiries_and_plain_notes(wishes in proptest::collection::vec(wish(), 1..40)) {
         let now = clock::on_the_wall(clock::now());
         let before = blocklist(&wishes, now);
-        let mut read = read(&exported(&before, Format::Ipset, now)).into_iter().peekable();
+        let mut read = read(&exported(&before, ExchangeFormat::Ipset, now)).into_iter().peekable();
         for (entry, allow) in entries(&before) {
             let mut covered = Vec::new();
             let whole: Target = entry.target.parse().unwrap();
@@ -173,13 +177,13 @@ proptest! {
     }
 
     #[test]
-    fn a_set_of_nft_carries_what_lies_in_nothing_wider(wishes in proptest::collection::vec(wish(), 1..40)) {
+    fn nft_carries_targets_without_wider_ones(wishes in proptest::collection::vec(wish(), 1..40)) {
         let now = clock::on_the_wall(clock::now());
         let before = blocklist(&wishes, now);
-        let read = read(&exported(&before, Format::Nft, now));
+        let read = read(&exported(&before, ExchangeFormat::Nft, now));
         for (entry, allow) in entries(&before) {
             let target: Target = entry.target.parse().unwrap();
-            let holds = |item: &&Item| item.allow == allow
+            let holds = |item: &&ImportedEntry| item.allow == allow
                 && item.list.as_ref().is_some_and(|list| list.as_str() == entry.list)
                 && item.span.into_iter().any(|wide| wide.covers(&target));
             let found: Vec<_> = read.iter().filter(holds).collect();
@@ -189,23 +193,23 @@ proptest! {
 }
 
 #[test]
-fn what_was_cut_off_is_told() {
+fn truncated_import_is_reported() {
     let wishes =
         [("192.0.2.1".to_owned(), 0, false, None, None), ("192.0.2.2".to_owned(), 0, false, None, None)];
-    let text = exported(&blocklist(&wishes, 0), Format::Json, 0);
+    let text = exported(&blocklist(&wishes, 0), ExchangeFormat::Json, 0);
     let text = str::from_utf8(&text).unwrap();
     let cut: String = text.lines().take(2).map(|line| format!("{line}\n")).collect();
-    let mut reading = Reading::begin(cut.as_bytes(), None).unwrap();
+    let mut reading = ImportReader::begin(cut.as_bytes(), None).unwrap();
     while reading.row().unwrap().is_some() {}
     assert!(reading.fault().unwrap().contains("it ended after 1 entry"));
 }
 
 #[test]
-fn whoever_reads_a_plain_export_as_a_list_blocks_nothing_that_is_allowed() {
+fn plain_export_as_list_blocks_nothing_allowed() {
     let wishes =
         [("192.0.2.1".to_owned(), 0, false, None, None), ("192.0.2.2".to_owned(), 0, true, None, None)];
-    let text = exported(&blocklist(&wishes, 0), Format::Plain, 0);
-    let how = crate::source::How::plain(crate::source::Special::EXCLUDED);
+    let text = exported(&blocklist(&wishes, 0), ExchangeFormat::Plain, 0);
+    let how = crate::source::ReadOptions::plain(crate::source::SpecialRanges::EXCLUDED);
     let list = crate::source::list::parse(std::path::Path::new("x"), &text[..], 10, &how);
     let targets: Vec<_> = list.unwrap().targets.iter().map(|target| target.to_string()).collect();
     assert_eq!(targets, ["192.0.2.1"]);

@@ -12,7 +12,7 @@ use crate::clock;
 
 /// The directory's entry for a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct SlotOwner {
     pub index: u32,
     pub name: String,
 }
@@ -32,13 +32,13 @@ pub fn since(counters: &impl Words) -> u64 {
 }
 
 /// Every slot that belongs to an interface.
-pub fn all(counters: &impl Words) -> Vec<(u32, Entry)> {
+pub fn all(counters: &impl Words) -> Vec<(u32, SlotOwner)> {
     own().filter_map(|slot| Some((slot, entry(counters, slot)?))).collect()
 }
 
 /// Gives this interface a slot of its own, if one is available. Interfaces in `attached` keep theirs.
 pub fn give(counters: &impl WordsMut, index: u32, name: &str, attached: &[u32]) {
-    let wanted = Entry { index, name: name.to_owned() };
+    let wanted = SlotOwner { index, name: name.to_owned() };
     let all = all(counters);
     if index >= NUMBERED || all.iter().any(|(_, entry)| *entry == wanted) {
         return;
@@ -60,10 +60,10 @@ pub fn give(counters: &impl WordsMut, index: u32, name: &str, attached: &[u32]) 
 
 /// Renames an interface. If the other name is in use, the two interfaces exchange their names.
 pub fn rename(counters: &impl WordsMut, from: &str, to: &str) {
-    for (slot, Entry { index, name }) in all(counters) {
+    for (slot, SlotOwner { index, name }) in all(counters) {
         let renamed = if name == from { to } else { from };
         if name == from || name == to {
-            write(counters, slot, &Entry { index, name: renamed.to_owned() });
+            write(counters, slot, &SlotOwner { index, name: renamed.to_owned() });
         }
     }
 }
@@ -81,15 +81,15 @@ fn own() -> std::ops::Range<u32> {
     OTHER + 1..GONE
 }
 
-fn entry(counters: &impl Words, slot: u32) -> Option<Entry> {
+fn entry(counters: &impl Words, slot: u32) -> Option<SlotOwner> {
     let index = u32::try_from(counters.load(at(slot))).ok().filter(|index| *index > 0)?;
     let bytes: Vec<u8> =
         [1, 2].iter().flat_map(|word| counters.load(at(slot) + word).to_le_bytes()).collect();
     let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-    Some(Entry { index, name: String::from_utf8_lossy(name).into_owned() })
+    Some(SlotOwner { index, name: String::from_utf8_lossy(name).into_owned() })
 }
 
-fn write(counters: &impl WordsMut, slot: u32, entry: &Entry) {
+fn write(counters: &impl WordsMut, slot: u32, entry: &SlotOwner) {
     let mut name = [0; NAME];
     name.iter_mut().zip(entry.name.bytes()).for_each(|(byte, letter)| *byte = letter);
     for (word, bytes) in name.chunks_exact(8).enumerate() {
@@ -119,7 +119,7 @@ mod tests {
 
     use filter_common::counters::place;
 
-    use super::super::{OnInterface, counts, drops, words};
+    use super::super::{InterfaceDrops, counts, drops, words};
     use super::*;
 
     struct Memory(RefCell<Vec<u64>>);
@@ -157,7 +157,8 @@ mod tests {
             let counted = counts(self);
             let sum: u64 = counted.packets.iter().sum();
             assert_eq!(counted.interfaces.iter().map(|one| one.counts[0][0]).sum::<u64>(), sum);
-            let name = |one: &OnInterface| one.interface.clone().map_or_else(String::new, |(_, name)| name);
+            let name =
+                |one: &InterfaceDrops| one.interface.clone().map_or_else(String::new, |(_, name)| name);
             counted.interfaces.iter().map(|one| (name(one), one.counts[0][0])).collect()
         }
     }
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn each_interface_counts_for_itself_and_the_sum_is_never_lost() {
+    fn interfaces_count_separately_and_sum_stays() {
         let counters = Memory::new();
         begin(&counters);
         assert!(counts(&counters).since > 0);
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_again_with_another_number_and_another_with_the_same_begin_anew() {
+    fn changed_name_or_index_restarts_counts() {
         let counters = Memory::new();
         give(&counters, 2, "eth0", &[]);
         counters.drop_on(2, 5);
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_slots_are_taken_those_make_room_whose_interfaces_are_filtered_no_longer() {
+    fn detached_interfaces_give_up_slots_when_full() {
         let counters = Memory::new();
         let attached: Vec<u32> = own().map(|slot| slot + 100).collect();
         attached.iter().for_each(|index| give(&counters, *index, &format!("v{index}"), &attached));

@@ -39,7 +39,7 @@ const CLSACT: TcHandle = TcHandle { major: 0xFFFF, minor: 0xFFF1 };
 
 /// The note among the pins for one of our filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct ClsactNote {
     pub index: u32,
     /// Whether we have made the qdisc.
     is_own: bool,
@@ -47,7 +47,7 @@ pub struct Note {
     namespace: Option<u64>,
 }
 
-struct Filter {
+struct ClsactFilter {
     header: (TcHandle, u32),
     program: Option<u32>,
 }
@@ -58,17 +58,17 @@ pub fn attach(
     name: &str,
     index: u32,
     pins: &Pins,
-) -> Result<Note, KernelError> {
+) -> Result<ClsactNote, KernelError> {
     let failed = |error: &(dyn std::error::Error + 'static)| {
         KernelError::load_of(&format!("attach the egress program to {name}"), error)
     };
     let pin = pins.egress(name);
-    let was_own = Note::read(&pin).is_some_and(|note| note.is_own);
+    let was_own = ClsactNote::read(&pin).is_some_and(|note| note.is_own);
     let is_new = !ask(move |handle| async move { has_qdisc(&handle, index).await })?;
     if is_new {
         qdisc_add_clsact(name).map_err(|error| failed(&error))?;
     }
-    let note = Note { index, is_own: is_new || was_own, namespace: namespace() };
+    let note = ClsactNote { index, is_own: is_new || was_own, namespace: namespace() };
     _ = fs::remove_file(&pin);
     // Written first, so that the note survives if filterd is killed in between.
     note.write(&pin)?;
@@ -92,7 +92,7 @@ pub fn is_on(index: u32, program: u32) -> bool {
 /// Removes our filter that this note describes, and the qdisc if it is ours and otherwise empty. False if it
 /// is in another network namespace, and therefore stays.
 pub fn detach(note: &Path) -> Result<bool, KernelError> {
-    let Some(Note { index, is_own, namespace: its }) = Note::read(note) else { return Ok(true) };
+    let Some(ClsactNote { index, is_own, namespace: its }) = ClsactNote::read(note) else { return Ok(true) };
     if its.is_some_and(|its| namespace().is_some_and(|here| here != its)) {
         return Ok(false);
     }
@@ -135,16 +135,16 @@ async fn received(handle: &Handle, index: u32) -> Result<Vec<TcMessage>, rtnetli
     handle.traffic_filter(index as i32).get().ingress().execute().try_collect().await
 }
 
-async fn ours(handle: &Handle, index: u32) -> Result<Vec<Filter>, rtnetlink::Error> {
-    Ok(sent(handle, index).await?.iter().filter_map(Filter::of).collect())
+async fn ours(handle: &Handle, index: u32) -> Result<Vec<ClsactFilter>, rtnetlink::Error> {
+    Ok(sent(handle, index).await?.iter().filter_map(ClsactFilter::of).collect())
 }
 
 async fn is_empty(handle: &Handle, index: u32) -> Result<bool, rtnetlink::Error> {
     Ok(sent(handle, index).await?.is_empty() && received(handle, index).await?.is_empty())
 }
 
-async fn remove(handle: &Handle, index: u32, filters: Vec<Filter>) -> Result<(), rtnetlink::Error> {
-    for Filter { header: (number, info), .. } in filters {
+async fn remove(handle: &Handle, index: u32, filters: Vec<ClsactFilter>) -> Result<(), rtnetlink::Error> {
+    for ClsactFilter { header: (number, info), .. } in filters {
         let mut message = TcMessage::with_index(index as i32);
         (message.header.parent, message.header.handle, message.header.info) = (EGRESS, number, info);
         let mut request = NetlinkMessage::from(RouteNetlinkMessage::DelTrafficFilter(message));
@@ -161,7 +161,7 @@ async fn remove(handle: &Handle, index: u32, filters: Vec<Filter>) -> Result<(),
     Ok(())
 }
 
-impl Note {
+impl ClsactNote {
     fn read(pin: &Path) -> Option<Self> {
         let text = fs::read_link(pin).ok()?;
         let text = text.to_str()?;
@@ -191,7 +191,7 @@ impl Note {
     }
 }
 
-impl Filter {
+impl ClsactFilter {
     /// The filter, if it is ours and the message is not a summary of several.
     fn of(message: &TcMessage) -> Option<Self> {
         let options = message.attributes.iter().find_map(|attribute| {
@@ -238,26 +238,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_says_where_the_filter_is_and_an_older_one_is_understood() {
+    fn new_and_old_notes_are_read() {
         let place = tempfile::tempdir().unwrap();
         let pin = place.path().join("eth0");
         for note in [
-            Note { index: 7, is_own: true, namespace: Some(4_026_532_000) },
-            Note { index: 7, is_own: false, namespace: None },
+            ClsactNote { index: 7, is_own: true, namespace: Some(4_026_532_000) },
+            ClsactNote { index: 7, is_own: false, namespace: None },
         ] {
             note.write(&pin).unwrap();
-            assert_eq!(Note::read(&pin), Some(note));
+            assert_eq!(ClsactNote::read(&pin), Some(note));
             fs::remove_file(&pin).unwrap();
         }
         symlink("own-clsact-3", &pin).unwrap();
-        assert_eq!(Note::read(&pin), Some(Note { index: 3, is_own: true, namespace: None }));
+        assert_eq!(ClsactNote::read(&pin), Some(ClsactNote { index: 3, is_own: true, namespace: None }));
     }
 
     #[test]
-    fn what_is_in_another_network_namespace_is_left_and_told() {
+    fn filter_in_other_namespace_is_reported() {
         let place = tempfile::tempdir().unwrap();
         let pin = place.path().join("eth0");
-        Note { index: 7, is_own: true, namespace: namespace().map(|here| here + 1) }.write(&pin).unwrap();
+        ClsactNote { index: 7, is_own: true, namespace: namespace().map(|here| here + 1) }
+            .write(&pin)
+            .unwrap();
         assert!(!detach(&pin).unwrap());
     }
 }

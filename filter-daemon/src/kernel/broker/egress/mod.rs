@@ -19,8 +19,8 @@ use filter_common::flow::{KEY_WORDS, Key};
 use tracing::{info, warn};
 
 use super::super::{KernelError, Link};
-use super::held::Held;
-use super::mending::Mending;
+use super::held::HeldLink;
+use super::mending::TamperingLog;
 use super::pins::Pins;
 use super::storage;
 use crate::text::Explain;
@@ -34,15 +34,15 @@ pub const NAME: &str = "filterd_egress";
 /// The program, if it was ever needed, and the interfaces where it is attached.
 #[derive(Default)]
 pub struct Egress {
-    made: Option<Made>,
-    held: HashMap<String, Hold>,
+    made: Option<EgressProgram>,
+    held: HashMap<String, EgressAttachment>,
     /// The errors of interfaces where it could not be attached.
     refused: HashMap<String, String>,
     /// Whether it was attached somewhere since the last report. Flows that began before are then unknown.
     is_anew: bool,
 }
 
-struct Made {
+struct EgressProgram {
     object: Ebpf,
     id: u32,
     flows: BpfHashMap<MapData, [u64; KEY_WORDS], u64>,
@@ -52,17 +52,17 @@ struct Made {
 }
 
 /// How the program is attached to an interface.
-enum Hold {
-    Tcx(Held),
+enum EgressAttachment {
+    Tcx(HeldLink),
     /// A `clsact` filter on an interface, as described by the note among the pins.
-    Clsact(clsact::Note),
+    Clsact(clsact::ClsactNote),
 }
 
 impl Egress {
     /// Loads the program, if it is not loaded, with the pinned maps or new ones.
     pub fn make(&mut self, pins: &Pins) -> Result<(), KernelError> {
         if self.made.is_none() {
-            self.made = Some(Made::load(pins)?);
+            self.made = Some(EgressProgram::load(pins)?);
         }
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Egress {
         let Some(id) = self.made.as_ref().map(|made| made.id) else { return };
         for link in links {
             let (name, index) = (&link.name, link.index);
-            match self.held.get_mut(name).map(|hold| hold.is_well(index, id)) {
+            match self.held.get_mut(name).map(|hold| hold.check_attachment(index, id)) {
                 Some(true) => continue,
                 Some(false) => {
                     warn!("{name}: another process detached the egress program; attaching again")
@@ -136,8 +136,8 @@ impl Egress {
     }
 
     /// Pins objects again whose pins someone removed or replaced.
-    pub fn mend_pins(&mut self, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
-        let Some(Made { pinned, ports, .. }) = &self.made else { return Ok(()) };
+    pub fn mend_pins(&mut self, pins: &Pins, mending: &mut TamperingLog) -> Result<(), KernelError> {
+        let Some(EgressProgram { pinned, ports, .. }) = &self.made else { return Ok(()) };
         storage::pin_again(pinned, &pins.flows(), mending)?;
         storage::pin_again(ports, &pins.ports(), mending)?;
         pins.make_egress()?;
@@ -145,7 +145,7 @@ impl Egress {
     }
 
     /// True if the program was attached anywhere since the last call.
-    pub fn was_attached(&mut self) -> bool {
+    pub fn take_newly_attached(&mut self) -> bool {
         std::mem::take(&mut self.is_anew)
     }
 
@@ -159,7 +159,7 @@ impl Egress {
     /// Records open flows as if this host had sent something in each of them at `now`, which is
     /// [`clock::at_last_tick`](crate::clock::at_last_tick).
     pub fn seed(&mut self, keys: &[[u64; KEY_WORDS]], now: u64) -> Result<(), KernelError> {
-        let Some(Made { flows, .. }) = &mut self.made else { return Ok(()) };
+        let Some(EgressProgram { flows, .. }) = &mut self.made else { return Ok(()) };
         let failed = |error| KernelError::load("remember a flow that is open", error);
         for key in keys {
             let key = Key(*key);
@@ -170,9 +170,9 @@ impl Egress {
     }
 }
 
-impl Hold {
+impl EgressAttachment {
     /// True if it is still on this interface, with our program.
-    fn is_well(&mut self, index: u32, program: u32) -> bool {
+    fn check_attachment(&mut self, index: u32, program: u32) -> bool {
         match self {
             Self::Tcx(held) => held.seat().is_some_and(|seat| seat.index == index && seat.program == program),
             Self::Clsact(note) => note.index == index && clsact::is_on(index, program),
@@ -180,7 +180,7 @@ impl Hold {
     }
 
     /// Restores its pin, if that is missing or was replaced.
-    fn mend(&mut self, name: &str, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
+    fn mend(&mut self, name: &str, pins: &Pins, mending: &mut TamperingLog) -> Result<(), KernelError> {
         let pin = pins.egress(name);
         match self {
             Self::Tcx(held) => held.mend(&pin, mending),
@@ -194,7 +194,7 @@ impl Hold {
     }
 }
 
-impl Made {
+impl EgressProgram {
     fn load(pins: &Pins) -> Result<Self, KernelError> {
         let failed = |error: &(dyn std::error::Error + 'static)| {
             KernelError::load_of("load the egress program", error)
@@ -225,7 +225,7 @@ impl Made {
         program.expect("the embedded object has this classifier")
     }
 
-    fn attach(&mut self, name: &str, index: u32, pins: &Pins) -> Result<Hold, KernelError> {
+    fn attach(&mut self, name: &str, index: u32, pins: &Pins) -> Result<EgressAttachment, KernelError> {
         let pin = pins.egress(name);
         let failed = |what: &str, error: &(dyn std::error::Error + 'static)| {
             KernelError::load_of(&format!("{what} the egress program of {name}"), error)
@@ -242,20 +242,25 @@ impl Made {
                 let link = self.program().take_link(id).map_err(|error| failed("attach", &error))?;
                 let link = FdLink::try_from(link).map_err(|error| failed("attach", &error))?;
                 let pinned = link.pin(&pin).map_err(|error| failed("pin", &error))?;
-                let held = Held::new(pinned.into(), &pin).map_err(|error| failed("ask for", &error))?;
+                let held = HeldLink::new(pinned.into(), &pin).map_err(|error| failed("ask for", &error))?;
                 info!("{name}: own flows are recorded by an egress link (TCX)");
-                Ok(Hold::Tcx(held))
+                Ok(EgressAttachment::Tcx(held))
             }
             Err(refused) => {
                 let note = clsact::attach(self.program(), name, index, pins)
                     .inspect_err(|_| warn!("{name}: no egress link: {refused}"))?;
-                Ok(Hold::Clsact(note))
+                Ok(EgressAttachment::Clsact(note))
             }
         }
     }
 
     /// Gives our program to the link that an earlier filterd left on this interface, if there is one.
-    fn return_to(&mut self, name: &str, index: u32, pins: &Pins) -> Result<Option<Hold>, KernelError> {
+    fn return_to(
+        &mut self,
+        name: &str,
+        index: u32,
+        pins: &Pins,
+    ) -> Result<Option<EgressAttachment>, KernelError> {
         let pin = pins.egress(name);
         if pin.is_symlink() || !pin.exists() {
             return Ok(None);
@@ -266,7 +271,7 @@ impl Made {
         };
         let open = || PinnedLink::from_pin(&pin).map(FdLink::from);
         let mut held =
-            Held::new(open().map_err(|error| failed(&error))?, &pin).map_err(|error| failed(&error))?;
+            HeldLink::new(open().map_err(|error| failed(&error))?, &pin).map_err(|error| failed(&error))?;
         if held.seat().is_none_or(|seat| seat.index != index) {
             return Ok(None);
         }
@@ -274,7 +279,7 @@ impl Made {
         let link = SchedClassifierLink::try_from(link).map_err(|error| failed(&error))?;
         let updated = self.program().attach_to_link(link).map_err(|error| failed(&error))?;
         drop(self.program().take_link(updated));
-        Ok(Some(Hold::Tcx(held)))
+        Ok(Some(EgressAttachment::Tcx(held)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use aya::programs::links::{FdLink, PinnedLink};
 use tracing::{info, warn};
 
-use super::super::held::{Held, Seat};
+use super::super::held::{HeldLink, LinkState};
 use super::super::pins::Pins;
 use super::super::root::Root;
 use super::Links;
@@ -49,17 +49,17 @@ impl Links {
 
 /// True if the link that is pinned there is still on an interface, in any network namespace.
 pub fn is_on_an_interface(path: &Path) -> bool {
-    let held = PinnedLink::from_pin(path).ok().and_then(|link| Held::new(link.into(), path).ok());
+    let held = PinnedLink::from_pin(path).ok().and_then(|link| HeldLink::new(link.into(), path).ok());
     held.is_some_and(|mut held| held.seat().is_some())
 }
 
-fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, KernelError> {
+fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<HeldLink>, KernelError> {
     pins.must_be_ours(path)?;
     let link = PinnedLink::from_pin(path).map_err(|error| KernelError::load("open a pinned link", error))?;
-    let held = Held::new(link.into(), path);
+    let held = HeldLink::new(link.into(), path);
     let mut held = held.map_err(|error| KernelError::load("ask for a pinned link", error))?;
-    let Some(Seat { program, .. }) = held.seat() else {
-        if held.is_off() {
+    let Some(LinkState { program, .. }) = held.seat() else {
+        if held.check_detached() {
             info!(
                 "{}: this link is attached to no interface: the interface is missing, or another process detached the filter",
                 printable::path(path)

@@ -4,26 +4,26 @@ use aya::maps::MapData;
 use filter_common::{sampling, settings};
 
 use super::super::judge;
-use super::super::request::{Answer, Blueprint};
-use super::{Server, mend};
+use super::super::request::{Blueprint, Reply};
+use super::{BrokerServer, mend};
 use crate::kernel::KernelError;
 
-impl Server {
+impl BrokerServer {
     /// Loads a judge in the background, because the verifier takes milliseconds, so that the later request
     /// need not wait. Only one is loaded at a time, which limits threads. A request for another judge must be
     /// repeated.
-    pub(super) fn foresee(&mut self, blueprint: Blueprint) -> Result<Answer, KernelError> {
+    pub(super) fn foresee(&mut self, blueprint: Blueprint) -> Result<Reply, KernelError> {
         if let Some(foreseen) = &self.foreseen {
             if foreseen.is(&blueprint) {
-                return Ok(if foreseen.is_coming() { Answer::NotYet } else { Answer::Done });
+                return Ok(if foreseen.is_coming() { Reply::NotYet } else { Reply::Done });
             }
             if foreseen.is_coming() {
-                return Ok(Answer::NotYet);
+                return Ok(Reply::NotYet);
             }
         }
         let ring = self.begin_judge(&blueprint)?;
         self.foreseen = Some(self.loader.foresee(blueprint, &self.pins, ring)?);
-        Ok(Answer::NotYet)
+        Ok(Reply::NotYet)
     }
 
     /// Loads a judge, unless `foresee` has done it.
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_judge_has_all_settings() {
+    fn judge_with_missing_settings_is_refused() {
         let of = |words| Blueprint { has_ports: false, settings: vec![0; words], maps: Vec::new() };
         must_have_all_settings(&of(settings::WORDS)).unwrap();
         for words in [0, settings::WORDS - 1, settings::WORDS + 1] {

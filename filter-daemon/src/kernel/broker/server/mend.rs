@@ -6,11 +6,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use aya::maps::MapData;
 use nix::unistd::geteuid;
 
-use super::super::request::Mended;
-use super::{Server, counters, storage};
+use super::super::request::Repairs;
+use super::{BrokerServer, counters, storage};
 use crate::kernel::KernelError;
 
-impl Server {
+impl BrokerServer {
     /// Checks the judge's slot and all our pins, and restores them. A successor that waits for its turn is
     /// skipped: it has few pins, and not for long.
     pub(super) fn mend_pins(&mut self) -> Result<(), KernelError> {
@@ -36,9 +36,9 @@ impl Server {
     }
 
     /// Reports the repairs since the last call.
-    pub(super) fn mended(&mut self) -> Mended {
-        let (egress, tampered) = (self.egress.was_attached(), self.mending.take());
-        Mended { egress, tampered, owner: geteuid().as_raw() }
+    pub(super) fn mended(&mut self) -> Repairs {
+        let (egress, tampered) = (self.egress.take_newly_attached(), self.mending.take());
+        Repairs { egress, tampered, owner: geteuid().as_raw() }
     }
 
     /// Gives every link our program again, and returns the program's number. Some drivers (virtio_net) lose

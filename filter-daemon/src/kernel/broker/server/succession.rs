@@ -2,13 +2,13 @@
 //! two.
 
 use super::super::judge::Judge;
-use super::Server;
+use super::BrokerServer;
 use crate::clock;
 use crate::config::pin;
 use crate::kernel::KernelError;
 use crate::text::Explain;
 
-impl Server {
+impl BrokerServer {
     /// Leaves the filter as it is, or removes everything if nothing is attached. A pause and the sampling of
     /// drops end here, because no process would be left to end them.
     pub fn leave(&mut self) {

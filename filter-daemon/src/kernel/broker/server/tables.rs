@@ -4,20 +4,20 @@ use std::os::fd::OwnedFd;
 
 use aya::maps::MapData;
 
-use super::super::request::{Answer, MapUse};
+use super::super::request::{MapUse, Reply};
 use super::super::storage;
-use super::{Server, mend};
+use super::{BrokerServer, mend};
 use crate::kernel::KernelError;
 
-impl Server {
+impl BrokerServer {
     pub(super) fn collect(
         &mut self,
         map: MapUse,
         waits: bool,
-    ) -> Result<(Answer, Option<OwnedFd>), KernelError> {
+    ) -> Result<(Reply, Option<OwnedFd>), KernelError> {
         let Some(made) = self.making.collect(map, waits) else {
             return if self.making.has(map) {
-                Ok((Answer::NotYet, None))
+                Ok((Reply::NotYet, None))
             } else {
                 Err(KernelError::refused("hand a table over", "nobody has begun it"))
             };
@@ -26,7 +26,7 @@ impl Server {
         if shared.is_err() {
             self.kept.discarded(map);
         }
-        Ok((Answer::Done, Some(shared?)))
+        Ok((Reply::Done, Some(shared?)))
     }
 
     /// Pins a finished map, so that judges can be loaded on it, and returns another descriptor.

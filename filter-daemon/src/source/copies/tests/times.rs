@@ -4,7 +4,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
 use super::*;
-use crate::blocklist::{Run, Targets};
+use crate::blocklist::{Targets, TimedTargets};
 
 const LIST: &str = "203.0.113.7\n198.51.100.7\n192.0.2.9\n";
 
@@ -13,72 +13,76 @@ fn targets(words: &[&str]) -> Targets {
 }
 
 /// Two entries with different times, and one that is over.
-fn times() -> Times {
-    let run =
-        |since, word| Run { since: at(since), until: Some(at(since + 3600)), targets: targets(&[word]) };
-    Times { runs: vec![run(7, "203.0.113.7"), run(9, "198.51.100.7")], spent: targets(&["192.0.2.9"]) }
+fn times() -> EntryTimes {
+    let run = |since, word| TimedTargets {
+        since: at(since),
+        until: Some(at(since + 3600)),
+        targets: targets(&[word]),
+    };
+    EntryTimes { runs: vec![run(7, "203.0.113.7"), run(9, "198.51.100.7")], spent: targets(&["192.0.2.9"]) }
 }
 
-fn lasting(seconds: u64) -> Option<Term> {
-    Some(Term { ttl: Duration::from_secs(seconds), from: at(7) })
+fn lasting(seconds: u64) -> Option<EntryTerm> {
+    Some(EntryTerm { ttl: Duration::from_secs(seconds), from: at(7) })
 }
 
 impl Place {
     /// Keeps a copy with these times and no other.
-    fn keep_timed(&self) -> Accepted {
+    fn keep_timed(&self) -> AcceptedSource {
         let draft = self.draft("seen", LIST);
-        let accepted = Accepted { term: lasting(3600), ..draft.accepted };
-        let draft = ToKeep { accepted: accepted.clone(), times: Some(times()), ..draft };
+        let accepted = AcceptedSource { term: lasting(3600), ..draft.accepted };
+        let draft = CopyToKeep { accepted: accepted.clone(), times: Some(times()), ..draft };
         self.copies.keep(vec![draft], Vec::new()).remove(0).unwrap();
         accepted
     }
 
     /// Keeps the copy of `before` as the copy of this list.
-    fn goes_on(&self, before: Accepted, accepted: &Accepted, times: Option<Times>) {
-        let wanted = ToKeep { accepted: accepted.clone(), bytes: Bytes::before(before), times, before: None };
+    fn goes_on(&self, before: AcceptedSource, accepted: &AcceptedSource, times: Option<EntryTimes>) {
+        let wanted =
+            CopyToKeep { accepted: accepted.clone(), bytes: CopySource::before(before), times, before: None };
         self.copies.keep(vec![wanted], Vec::new()).remove(0).unwrap();
         assert_eq!(self.files(), 1);
-        assert_eq!(self.copies.read(accepted, &How::default()).unwrap().targets.len(), 3);
+        assert_eq!(self.copies.read(accepted, &ReadOptions::default()).unwrap().targets.len(), 3);
     }
 
-    fn times(&self, accepted: &Accepted) -> Option<Times> {
+    fn times(&self, accepted: &AcceptedSource) -> Option<EntryTimes> {
         self.copies.times(accepted).unwrap()
     }
 }
 
 #[test]
-fn a_copy_tells_when_its_entries_came_and_goes_on_telling_it_under_another_name() {
+fn times_survive_a_rename_of_the_list() {
     let place = Place::new();
     let seen = place.keep_timed();
     assert_eq!(place.times(&seen), Some(times()));
-    assert_eq!(place.copies.read(&seen, &How::default()).unwrap().targets.len(), 3);
-    let found = Accepted { name: "found".into(), ..seen.clone() };
+    assert_eq!(place.copies.read(&seen, &ReadOptions::default()).unwrap().targets.len(), 3);
+    let found = AcceptedSource { name: "found".into(), ..seen.clone() };
     place.goes_on(seen, &found, None);
     assert_eq!(place.times(&found), Some(times()));
-    let now = Times { spent: Targets::default(), ..times() };
+    let now = EntryTimes { spent: Targets::default(), ..times() };
     place.goes_on(found.clone(), &found, Some(now.clone()));
     assert_eq!(place.times(&found), Some(now), "what is told anew counts");
 }
 
 #[test]
-fn with_another_time_to_live_nothing_of_that_is_true_any_more() {
+fn changed_ttl_discards_times() {
     for term in [lasting(7200), None] {
         let place = Place::new();
         let seen = place.keep_timed();
-        let other = Accepted { term, ..seen.clone() };
+        let other = AcceptedSource { term, ..seen.clone() };
         place.goes_on(seen, &other, None);
         assert_eq!(place.times(&other), None);
     }
 }
 
 #[test]
-fn what_is_on_trial_tells_its_own_and_what_was_before_stays_true() {
+fn trial_and_earlier_copy_have_separate_times() {
     let place = Place::new();
     let seen = place.keep_timed();
-    let tried = Times { spent: Targets::default(), ..times() };
-    let bytes = Bytes::before(seen.clone());
+    let tried = EntryTimes { spent: Targets::default(), ..times() };
+    let bytes = CopySource::before(seen.clone());
     let before = Some(seen.clone());
-    let wanted = ToKeep { accepted: seen.clone(), bytes, times: Some(tried.clone()), before };
+    let wanted = CopyToKeep { accepted: seen.clone(), bytes, times: Some(tried.clone()), before };
     place.copies.try_out(vec![wanted], Vec::new()).remove(0).unwrap();
     assert_eq!(place.times(&seen), Some(times()));
     assert_eq!(place.copies.times_on_trial(&seen).unwrap(), Some(tried.clone()));
@@ -87,7 +91,7 @@ fn what_is_on_trial_tells_its_own_and_what_was_before_stays_true() {
 }
 
 #[test]
-fn a_copy_in_hand_tells_it_too_and_is_put_back_with_it() {
+fn open_copy_restores_times() {
     let place = Place::new();
     let seen = place.keep_timed();
     let held = place.copies.hold(&seen).unwrap();
@@ -98,7 +102,7 @@ fn a_copy_in_hand_tells_it_too_and_is_put_back_with_it() {
 }
 
 #[test]
-fn damaged_times_are_none_and_the_list_is_there_whatever_byte_it_is() {
+fn damaged_times_leave_the_list_usable() {
     let place = Place::new();
     let seen = place.keep_timed();
     let path = place.copies.path(&seen);
@@ -106,7 +110,7 @@ fn damaged_times_are_none_and_the_list_is_there_whatever_byte_it_is() {
     let section = whole.len() - behind::length(&times()) as usize;
     let is_damaged = |bytes: &[u8]| {
         fs::write(&path, bytes).unwrap();
-        assert_eq!(place.copies.read(&seen, &How::default()).unwrap().targets.len(), 3);
+        assert_eq!(place.copies.read(&seen, &ReadOptions::default()).unwrap().targets.len(), 3);
         matches!(place.copies.times(&seen), Err(CopyError::Damaged))
     };
     for at in section..whole.len() {
@@ -126,7 +130,7 @@ fn damaged_times_are_none_and_the_list_is_there_whatever_byte_it_is() {
 /// Like all times in a copy, they are converted by the wall clock in another boot. The remaining time is kept
 /// even if that clock is behind.
 #[test]
-fn times_are_found_in_the_time_of_whoever_reads_them() {
+fn times_are_converted_for_the_reader() {
     let place = Place::new();
     let seen = place.keep_timed();
     let path = place.copies.path(&seen);
@@ -148,12 +152,13 @@ fn times_are_found_in_the_time_of_whoever_reads_them() {
 }
 
 #[test]
-fn where_there_is_no_room_for_them_the_copy_of_before_stays() {
+fn earlier_copy_stays_without_room_for_times() {
     let mut place = Place::new();
     let seen = place.keep_timed();
     place.copies.most = fs::metadata(place.copies.path(&seen)).unwrap().len() + header::LENGTH as u64 + 50;
-    let bytes = Bytes::before(seen.clone());
-    let wanted = ToKeep { accepted: seen.clone(), bytes, times: Some(times()), before: Some(seen.clone()) };
+    let bytes = CopySource::before(seen.clone());
+    let wanted =
+        CopyToKeep { accepted: seen.clone(), bytes, times: Some(times()), before: Some(seen.clone()) };
     let outcome = place.copies.keep(vec![wanted], Vec::new()).remove(0);
     assert!(matches!(outcome, Err(CopyError::Full { .. })), "{outcome:?}");
     assert_eq!((place.times(&seen), place.files()), (Some(times()), 1));

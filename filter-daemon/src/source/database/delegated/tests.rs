@@ -27,7 +27,7 @@ fn read_as(text: &str, country: &str) -> (Delegated, Vec<String>) {
 }
 
 #[test]
-fn what_was_given_to_a_country_is_read_and_nothing_else() {
+fn only_allocations_of_the_country_are_read() {
     let (file, networks) = read_as(FILE, "CN");
     assert_eq!(networks, ["1.0.1.0/24", "1.0.2.0/23", "2001:250::/35"]);
     assert_eq!((file.registry.as_str(), file.day, file.is_truncated()), ("apnic", Some(20_261_119), None));
@@ -36,7 +36,7 @@ fn what_was_given_to_a_country_is_read_and_nothing_else() {
 }
 
 #[test]
-fn a_file_that_lost_its_end_is_known_by_its_own_count() {
+fn truncated_file_is_detected_by_count() {
     let end = FILE.find("apnic|CN|ipv6").unwrap();
     assert_eq!(read_as(&FILE[..end], "CN").0.is_truncated(), Some((4, 6)));
     assert_eq!(
@@ -83,7 +83,7 @@ fn a_file_is_known_by_its_first_line() {
 }
 
 #[test]
-fn a_day_that_is_none_is_not_told() {
+fn invalid_day_is_ignored() {
     let day = |line: &str| header(line.as_bytes()).unwrap().day;
     assert_eq!(day("2|arin|20261120|5|19700101|00000000|-0500"), Some(20_261_120));
     assert_eq!(day("2|ripencc|1795219199|5|19700101|x|+0100"), None);

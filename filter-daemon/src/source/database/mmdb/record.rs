@@ -1,11 +1,11 @@
 //! Reads the record of a network, in the layouts of several database publishers.
 
-use super::value::{Damage, Values};
+use super::value::{DataSection, DatabaseDamage};
 use crate::source::chosen::{Autonomous, Country};
 
 /// The facts about a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct NetworkRecord {
     /// The country of its location, or else of its registration.
     pub country: Option<Country>,
     /// The autonomous system that announces it.
@@ -20,9 +20,9 @@ const COUNTRY: [&[&str]; 4] =
 const AUTONOMOUS: [&[&str]; 3] =
     [&["autonomous_system_number"], &["asn"], &["traits", "autonomous_system_number"]];
 
-impl Record {
+impl NetworkRecord {
     /// Reads the record that begins at this offset.
-    pub fn read(values: &mut Values<'_>, at: usize) -> Result<Self, Damage> {
+    pub fn read(values: &mut DataSection<'_>, at: usize) -> Result<Self, DatabaseDamage> {
         let mut record = Self::default();
         for path in COUNTRY {
             let Some(at) = find(values, at, path)? else { continue };
@@ -41,7 +41,7 @@ impl Record {
     }
 }
 
-fn find(values: &mut Values<'_>, mut at: usize, path: &[&str]) -> Result<Option<usize>, Damage> {
+fn find(values: &mut DataSection<'_>, mut at: usize, path: &[&str]) -> Result<Option<usize>, DatabaseDamage> {
     for name in path {
         let Some(found) = values.field(at, name)? else { return Ok(None) };
         at = found;

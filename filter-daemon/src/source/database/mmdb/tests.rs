@@ -12,7 +12,7 @@ use crate::source::chosen::Autonomous;
 use crate::source::database::samples::{Mmdb as Sample, Value, autonomous, country, map, text};
 
 /// Every network with its record, as in `1.0.0.0/8 CN`.
-fn read(bytes: &[u8]) -> Result<Vec<String>, Damage> {
+fn read(bytes: &[u8]) -> Result<Vec<String>, DatabaseDamage> {
     let mut read = Vec::new();
     Mmdb::new(bytes)?.each(|leaf, record| {
         let country = record.country.map(|country| country.to_string());
@@ -46,7 +46,7 @@ fn read_by_crate(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn each_network_is_there_once_in_its_own_family_whatever_leads_to_it() {
+fn each_network_appears_once_despite_aliases() {
     for record_bits in [24, 28, 32] {
         let sample = Sample { record_bits, ..Sample::new("GeoLite2-Country") };
         let bytes = sample
@@ -62,7 +62,7 @@ fn each_network_is_there_once_in_its_own_family_whatever_leads_to_it() {
 }
 
 #[test]
-fn a_database_of_ipv4_alone_is_read_and_so_is_one_that_has_it_in_disguise() {
+fn ipv4_and_mapped_databases_are_read() {
     let four = Sample { version: 4, ..Sample::new("Country") }.with("1.0.1.0/24", &country("CN")).bytes();
     assert_eq!(read(&four).unwrap(), ["1.0.1.0/24 CN"]);
     let disguised = Sample { has_aliases: false, ..Sample::new("Country") };
@@ -71,7 +71,7 @@ fn a_database_of_ipv4_alone_is_read_and_so_is_one_that_has_it_in_disguise() {
 }
 
 #[test]
-fn records_are_read_in_the_shapes_of_those_who_publish_them() {
+fn record_layouts_of_all_publishers_are_read() {
     let word = |word: &str| Value::Text(word.to_owned());
     let registered = map([("registered_country", text("iso_code", "CN"))]);
     let both = map([("country", text("iso_code", "RU")), ("registered_country", text("iso_code", "CN"))]);
@@ -106,7 +106,7 @@ fn the_description_is_read() {
 }
 
 #[test]
-fn whoever_has_enough_is_given_no_more() {
+fn walk_stops_when_caller_has_enough() {
     let bytes = Sample::new("x").with("1.0.0.0/8", &country("CN")).with("3.0.0.0/8", &country("CN")).bytes();
     let mut taken = 0;
     let taking = Mmdb::new(&bytes).unwrap().each(|_, _| {
@@ -140,7 +140,7 @@ fn made(version: u8, records: &[[u32; 2]], data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_tree_that_leads_back_to_itself_has_an_end() {
+fn cyclic_tree_is_refused() {
     // Each of these nodes leads to the next one twice: two hundred doublings, with and without a record at
     // the end.
     for last in [[200, 200], [216, 216]] {
@@ -159,7 +159,7 @@ fn a_tree_that_leads_back_to_itself_has_an_end() {
 }
 
 #[test]
-fn a_leaf_that_names_no_data_and_data_that_have_no_end_are_damage() {
+fn invalid_leaves_and_endless_values_are_refused() {
     let told = |records: &[[u32; 2]], data: &[u8]| read(&made(4, records, data)).unwrap_err().to_string();
     // Records up to 16 beyond the tree are in the gap.
     assert_eq!(told(&[[2, 1]], b"\xe0"), "a leaf of its tree names no data");
@@ -172,7 +172,7 @@ fn a_leaf_that_names_no_data_and_data_that_have_no_end_are_damage() {
 /// Arrays that point to arrays, each twice: a reader that follows pointers to skip a value would look at 2^30
 /// of them.
 #[test]
-fn values_that_branch_without_end_are_passed_over() {
+fn branching_values_are_skipped_quickly() {
     let mut data = Vec::new();
     for level in 1..=30_u8 {
         data.extend([0x02, 0x04, 0x20, level * 6, 0x20, level * 6]);
@@ -184,7 +184,7 @@ fn values_that_branch_without_end_are_passed_over() {
 }
 
 #[test]
-fn whatever_is_cut_off_is_damage_and_not_a_shorter_list() {
+fn truncated_database_is_never_a_shorter_list() {
     let bytes =
         Sample::new("x").with("1.0.0.0/8", &country("CN")).with("2001:250::/35", &country("RU")).bytes();
     for end in 0..bytes.len() {
@@ -211,7 +211,7 @@ fn networks() -> impl Strategy<Value = BTreeMap<String, &'static str>> {
 
 proptest! {
     #[test]
-    fn what_is_read_is_what_the_crate_reads(networks in networks(), size in 0_usize..3, has_aliases: bool) {
+    fn values_match_the_reference_crate(networks in networks(), size in 0_usize..3, has_aliases: bool) {
         let mut sample = Sample { record_bits: [24, 28, 32][size], has_aliases, ..Sample::new("x") };
         // The wider ones first, so that they do not overwrite narrower ones.
         let mut sorted: Vec<_> = networks.iter().collect();

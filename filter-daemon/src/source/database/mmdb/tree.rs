@@ -3,7 +3,7 @@
 
 use filter_common::target::{Prefix, Prefix4, Prefix6};
 
-use super::value::Damage;
+use super::value::DatabaseDamage;
 
 /// The tree of one file.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub enum Leaf {
 
 /// A record to visit, and the address bits that lead to it.
 #[derive(Clone, Copy)]
-struct Place {
+struct TreePosition {
     record: usize,
     address: u128,
     depth: u8,
@@ -42,34 +42,42 @@ impl<'a> Tree<'a> {
         count: Option<u64>,
         record_bits: Option<u64>,
         version: Option<u64>,
-    ) -> Result<(Self, usize), Damage> {
+    ) -> Result<(Self, usize), DatabaseDamage> {
         let count = count.and_then(|count| u32::try_from(count).ok());
-        let count = count.ok_or(Damage("it does not say how large its tree is"))? as usize;
+        let count = count.ok_or(DatabaseDamage("it does not say how large its tree is"))? as usize;
         let record_bits = match record_bits {
             Some(24) => 24,
             Some(28) => 28,
             Some(32) => 32,
-            _ => return Err(Damage("the records of its tree have another size than 24, 28 or 32 bits")),
+            _ => {
+                return Err(DatabaseDamage(
+                    "the records of its tree have another size than 24, 28 or 32 bits",
+                ));
+            }
         };
         let is_four = match version {
             Some(4) => true,
             Some(6) => false,
-            _ => return Err(Damage("it has neither IPv4 nor IPv6")),
+            _ => return Err(DatabaseDamage("it has neither IPv4 nor IPv6")),
         };
         let length = count.checked_mul(record_bits / 4);
-        let nodes =
-            length.and_then(|length| bytes.get(..length)).ok_or(Damage("it ends before its tree does"))?;
+        let nodes = length
+            .and_then(|length| bytes.get(..length))
+            .ok_or(DatabaseDamage("it ends before its tree does"))?;
         Ok((Self { nodes, count, record_bits, is_four }, nodes.len()))
     }
 
     /// Calls `found` for every network once, with the offset of its record from the end of the tree, until
     /// `found` returns false.
-    pub fn walk(&self, mut found: impl FnMut(Leaf, usize) -> Result<bool, Damage>) -> Result<(), Damage> {
+    pub fn walk(
+        &self,
+        mut found: impl FnMut(Leaf, usize) -> Result<bool, DatabaseDamage>,
+    ) -> Result<(), DatabaseDamage> {
         let longest = if self.is_four { 32 } else { 128 };
         let four = self.four();
         // Only one path leads to every node, except to the node of IPv4.
         let mut visits = self.count.saturating_mul(2).saturating_add(256);
-        let mut ahead = vec![Place { record: 0, address: 0, depth: 0 }];
+        let mut ahead = vec![TreePosition { record: 0, address: 0, depth: 0 }];
         while let Some(place) = ahead.pop() {
             if place.record == self.count || self.is_alias(place, four) {
                 continue;
@@ -80,15 +88,15 @@ impl<'a> Tree<'a> {
                 }
                 continue;
             }
-            visits = visits.checked_sub(1).ok_or(Damage("its tree leads back to itself"))?;
+            visits = visits.checked_sub(1).ok_or(DatabaseDamage("its tree leads back to itself"))?;
             if place.depth == longest {
-                return Err(Damage("its tree is deeper than an address has bits"));
+                return Err(DatabaseDamage("its tree is deeper than an address has bits"));
             }
             let bit = 1 << (longest - 1 - place.depth);
             let depth = place.depth + 1;
             let [left, right] = self.records(place.record);
-            ahead.push(Place { record: right, address: place.address | bit, depth });
-            ahead.push(Place { record: left, address: place.address, depth });
+            ahead.push(TreePosition { record: right, address: place.address | bit, depth });
+            ahead.push(TreePosition { record: left, address: place.address, depth });
         }
         Ok(())
     }
@@ -103,11 +111,11 @@ impl<'a> Tree<'a> {
         (!self.is_four && record < self.count).then_some(record)
     }
 
-    fn is_alias(&self, place: Place, four: Option<usize>) -> bool {
+    fn is_alias(&self, place: TreePosition, four: Option<usize>) -> bool {
         Some(place.record) == four && (place.depth, place.address) != (FOUR, 0)
     }
 
-    fn leaf(&self, Place { address, depth, .. }: Place) -> Leaf {
+    fn leaf(&self, TreePosition { address, depth, .. }: TreePosition) -> Leaf {
         let low = address as u32;
         if self.is_four {
             Leaf::V4(Prefix::covering(low, depth))

@@ -22,7 +22,7 @@ fn ip(word: &str) -> u32 {
 }
 
 #[test]
-fn neighbours_are_joined_and_nothing_is_named_that_was_not() {
+fn joining_adds_no_addresses() {
     let (a, b, c) = (ip("1.0.0.0"), ip("1.0.1.0"), ip("1.0.2.0"));
     assert_eq!(of4(&[(a, a + 255), (b, b + 255)]), ["1.0.0.0/23"]);
     assert_eq!(of4(&[(b, b + 255), (c, c + 255)]), ["1.0.1.0/24", "1.0.2.0/24"]);
@@ -31,12 +31,12 @@ fn neighbours_are_joined_and_nothing_is_named_that_was_not() {
 }
 
 #[test]
-fn a_count_that_is_no_power_of_two_is_as_many_addresses() {
+fn any_count_of_addresses_is_exact() {
     assert_eq!(of4(&[(ip("41.0.0.0"), ip("41.0.0.0") + 767)]), ["41.0.0.0/23", "41.0.2.0/24"]);
 }
 
 #[test]
-fn what_is_joined_is_never_a_line_that_a_list_would_not_take() {
+fn joined_lines_are_always_accepted() {
     assert_eq!(of4(&[(6 << 24, (8 << 24) - 1)]), ["6.0.0.0/8", "7.0.0.0/8"]);
     assert_eq!(
         of4(&[(6 << 24, (7 << 24) - 1), (7 << 24, (8 << 24) + 3)]),
@@ -55,7 +55,7 @@ fn six(target: Target) -> Prefix6 {
 }
 
 #[test]
-fn a_record_of_a_good_part_of_the_internet_is_left_to_whoever_doubts_it() {
+fn very_wide_record_stays_one_line() {
     assert_eq!(of4(&[(0, u32::MAX >> 1)]), ["0.0.0.0/1"]);
     let mut spans = Spans::new(10);
     spans.push6(Prefix::covering(0, 0));
@@ -64,18 +64,18 @@ fn a_record_of_a_good_part_of_the_internet_is_left_to_whoever_doubts_it() {
 }
 
 #[test]
-fn there_are_never_many_more_than_there_may_be() {
+fn range_count_stays_near_the_limit() {
     let mut spans = Spans::new(4);
     let pushed = (0..).take_while(|at| {
         spans.push4(at * 1000, at * 1000);
-        !spans.is_full()
+        !spans.join_if_full()
     });
     assert_eq!(pushed.count(), 5);
     // Ranges that can be joined do not count, even if they arrived out of order.
     let mut spans = Spans::new(4);
     for at in (0..1000).rev() {
         spans.push4(at, at);
-        assert!(!spans.is_full(), "{at}");
+        assert!(!spans.join_if_full(), "{at}");
     }
     assert_eq!(
         lines(&mut spans),

@@ -17,7 +17,7 @@ pub struct Document<R> {
 
 /// The reason why reading stops before the end of the document.
 #[derive(Debug)]
-pub enum Fault {
+pub enum DocumentError {
     /// The input ends too early.
     End,
     /// The input is not valid JSON.
@@ -30,7 +30,7 @@ pub enum Fault {
 
 /// The kind of the next value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum JsonKind {
     Text,
     Object,
     Array,
@@ -53,24 +53,24 @@ impl<R: Read> Document<R> {
     }
 
     /// The kind of the next value, without reading it.
-    pub fn kind(&mut self) -> Result<Kind, Fault> {
+    pub fn kind(&mut self) -> Result<JsonKind, DocumentError> {
         Ok(match self.next()? {
-            b'"' => Kind::Text,
-            b'{' => Kind::Object,
-            b'[' => Kind::Array,
-            _ => Kind::Other,
+            b'"' => JsonKind::Text,
+            b'{' => JsonKind::Object,
+            b'[' => JsonKind::Array,
+            _ => JsonKind::Other,
         })
     }
 
     /// Begins an object or array.
-    pub fn open(&mut self, bracket: u8) -> Result<(), Fault> {
+    pub fn open(&mut self, bracket: u8) -> Result<(), DocumentError> {
         self.expect(bracket)?;
         self.is_behind = false;
         Ok(())
     }
 
     /// Skips the byte order mark that some editors write at the beginning.
-    pub fn skip_mark(&mut self) -> Result<(), Fault> {
+    pub fn skip_mark(&mut self) -> Result<(), DocumentError> {
         for byte in "\u{feff}".bytes() {
             if self.peek()? == byte {
                 self.take()?;
@@ -80,8 +80,8 @@ impl<R: Read> Document<R> {
     }
 
     /// The next key of the open object. None at its end.
-    pub fn key(&mut self) -> Result<Option<String>, Fault> {
-        if self.is_over(b'}')? {
+    pub fn key(&mut self) -> Result<Option<String>, DocumentError> {
+        if self.take_end(b'}')? {
             return Ok(None);
         }
         let key = self.text()?;
@@ -91,12 +91,12 @@ impl<R: Read> Document<R> {
     }
 
     /// True if the open array has another item.
-    pub fn has_item(&mut self) -> Result<bool, Fault> {
-        Ok(!self.is_over(b']')?)
+    pub fn next_item(&mut self) -> Result<bool, DocumentError> {
+        Ok(!self.take_end(b']')?)
     }
 
     /// Reads a text, truncated to the longest useful length.
-    pub fn text(&mut self) -> Result<String, Fault> {
+    pub fn text(&mut self) -> Result<String, DocumentError> {
         self.expect(b'"')?;
         let (mut text, mut is_escaped) = (Vec::new(), false);
         loop {
@@ -116,7 +116,7 @@ impl<R: Read> Document<R> {
     }
 
     /// Reads a number, or a word without quotes.
-    pub fn scalar(&mut self) -> Result<String, Fault> {
+    pub fn scalar(&mut self) -> Result<String, DocumentError> {
         let mut scalar = String::new();
         while matches!(self.peek()?, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.') {
             let byte = self.take()?;
@@ -125,11 +125,11 @@ impl<R: Read> Document<R> {
             }
         }
         self.is_behind = true;
-        if scalar.is_empty() { Err(Fault::Broken) } else { Ok(scalar) }
+        if scalar.is_empty() { Err(DocumentError::Broken) } else { Ok(scalar) }
     }
 
     /// Skips a value of any depth.
-    pub fn skip(&mut self) -> Result<(), Fault> {
+    pub fn skip(&mut self) -> Result<(), DocumentError> {
         let mut open: u64 = 0;
         loop {
             match self.next()? {
@@ -139,7 +139,7 @@ impl<R: Read> Document<R> {
                     self.take()?;
                 }
                 b'}' | b']' => {
-                    open = open.checked_sub(1).ok_or(Fault::Broken)?;
+                    open = open.checked_sub(1).ok_or(DocumentError::Broken)?;
                     self.take()?;
                 }
                 b',' | b':' if open > 0 => _ = self.take()?,
@@ -153,15 +153,15 @@ impl<R: Read> Document<R> {
     }
 
     /// Requires that nothing follows.
-    pub fn must_end(&mut self) -> Result<(), Fault> {
+    pub fn must_end(&mut self) -> Result<(), DocumentError> {
         match self.next() {
-            Err(Fault::End) => Ok(()),
-            Ok(_) => Err(Fault::Broken),
+            Err(DocumentError::End) => Ok(()),
+            Ok(_) => Err(DocumentError::Broken),
             Err(fault) => Err(fault),
         }
     }
 
-    fn is_over(&mut self, bracket: u8) -> Result<bool, Fault> {
+    fn take_end(&mut self, bracket: u8) -> Result<bool, DocumentError> {
         if self.next()? == bracket {
             self.take()?;
             self.is_behind = true;
@@ -174,29 +174,29 @@ impl<R: Read> Document<R> {
         Ok(false)
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), Fault> {
+    fn expect(&mut self, byte: u8) -> Result<(), DocumentError> {
         if self.next()? != byte {
-            return Err(Fault::Broken);
+            return Err(DocumentError::Broken);
         }
         self.take().map(|_| ())
     }
 
     /// The next byte that is not a blank, without consuming it.
-    fn next(&mut self) -> Result<u8, Fault> {
+    fn next(&mut self) -> Result<u8, DocumentError> {
         while self.peek()?.is_ascii_whitespace() {
             self.take()?;
         }
         self.peek()
     }
 
-    fn peek(&mut self) -> Result<u8, Fault> {
+    fn peek(&mut self) -> Result<u8, DocumentError> {
         if self.ahead.is_none() {
-            self.ahead = Some(self.bytes.next().ok_or(Fault::End)?.map_err(Fault::Input)?);
+            self.ahead = Some(self.bytes.next().ok_or(DocumentError::End)?.map_err(DocumentError::Input)?);
         }
-        self.ahead.ok_or(Fault::End)
+        self.ahead.ok_or(DocumentError::End)
     }
 
-    fn take(&mut self) -> Result<u8, Fault> {
+    fn take(&mut self) -> Result<u8, DocumentError> {
         let byte = self.peek()?;
         self.ahead = None;
         self.line += u64::from(byte == b'\n');
