@@ -133,7 +133,7 @@ fn unreadable_list_is_reported_with_remedy() {
     refused(&net, config).exits(3).complains(&mend).complains("--user root");
     let file = net.home().path("filterd.yaml");
     let check = |words: &[&str]| Reply::of(of_a_machine(&net, &[]).arg("check").arg(&file).args(words));
-    check(&[]).succeeds();
+    check(&[]).exits(3).complains(&mend);
     check(&["--as", "filterd"]).exits(3).complains(&mend);
     check(&["--as", "root"]).succeeds();
     // What is told does mend it.
