@@ -90,7 +90,7 @@ pub const PAGES: [HelpPage; 9] = [
                 ("fish", "/usr/share/fish/vendor_completions.d/filterd.fish"),
             ],
         }],
-        examples: &[("filterd completions bash | sudo tee FILE", "FILE as in the table")],
+        examples: &[("filterd completions bash | sudo tee FILE", "FILE from the list above")],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_OUTPUT],
         ..PLAIN
     },
