@@ -44,7 +44,7 @@ pub const PAGES: [HelpPage; 5] = [
         examples: &[
             ("sudo filterd reload", ""),
             ("sudo filterd reload --accept drop --accept ssh", "these lists look wrong"),
-            ("sudo filterd reload --accept all", "whatever looks wrong"),
+            ("sudo filterd reload --accept all", "all lists that look wrong"),
             ("sudo filterd reload --accept usb0", "this interface is missing"),
             ("sudo filterd reload --confirm 60s", "then filterd confirm"),
         ],
