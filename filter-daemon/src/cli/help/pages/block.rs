@@ -7,10 +7,10 @@ pub const PAGES: [HelpPage; 9] = [
     HelpPage {
         name: "add",
         examples: &[
-            ("filterd add 203.0.113.7 198.51.100.0/24 --ttl 2h --note 'ssh scan'", ""),
-            ("filterd add 203.0.113.7 --list ssh", ""),
-            ("filterd add 203.0.113.16-203.0.113.99", ""),
-            ("filterd add - < blocklist.txt", ""),
+            ("sudo filterd add 203.0.113.7 198.51.100.0/24 --ttl 2h --note 'ssh scan'", ""),
+            ("sudo filterd add 203.0.113.7 --list ssh", ""),
+            ("sudo filterd add 203.0.113.16-203.0.113.99", ""),
+            ("sudo filterd add - < blocklist.txt", ""),
         ],
         exit_codes: &[
             (Exit::Done, "done"),
@@ -27,9 +27,9 @@ pub const PAGES: [HelpPage; 9] = [
     HelpPage {
         name: "remove",
         examples: &[
-            ("filterd remove 203.0.113.7", ""),
-            ("filterd remove 198.51.100.0/24 --list ssh", ""),
-            ("filterd remove - < no-longer.txt", ""),
+            ("sudo filterd remove 203.0.113.7", ""),
+            ("sudo filterd remove 198.51.100.0/24 --list ssh", ""),
+            ("sudo filterd remove - < no-longer.txt", ""),
         ],
         exit_codes: &[
             (Exit::Done, "done"),
@@ -45,17 +45,20 @@ pub const PAGES: [HelpPage; 9] = [
     },
     HelpPage {
         name: "allow",
-        examples: &[("filterd allow add 192.0.2.10 --note 'our office'", ""), ("filterd allow list", "")],
+        examples: &[
+            ("sudo filterd allow add 192.0.2.10 --note 'our office'", ""),
+            ("sudo filterd allow list", ""),
+        ],
         exit_codes: &[(Exit::Usage, "no command given")],
         ..PLAIN
     },
     HelpPage {
         name: "allow add",
         examples: &[
-            ("filterd allow add 192.0.2.10 --note 'our office'", ""),
-            ("filterd allow add 198.51.100.0/24 2001:db8:1::/48 --ttl 2h", ""),
-            ("filterd allow add 192.0.2.16-192.0.2.31 --list partners", ""),
-            ("filterd allow add - < partners.txt", ""),
+            ("sudo filterd allow add 192.0.2.10 --note 'our office'", ""),
+            ("sudo filterd allow add 198.51.100.0/24 2001:db8:1::/48 --ttl 2h", ""),
+            ("sudo filterd allow add 192.0.2.16-192.0.2.31 --list partners", ""),
+            ("sudo filterd allow add - < partners.txt", ""),
         ],
         exit_codes: &[
             (Exit::Done, "done"),
@@ -71,9 +74,9 @@ pub const PAGES: [HelpPage; 9] = [
     HelpPage {
         name: "allow remove",
         examples: &[
-            ("filterd allow remove 192.0.2.10", ""),
-            ("filterd allow remove 198.51.100.0/24 --list partners", ""),
-            ("filterd allow remove - < no-longer.txt", ""),
+            ("sudo filterd allow remove 192.0.2.10", ""),
+            ("sudo filterd allow remove 198.51.100.0/24 --list partners", ""),
+            ("sudo filterd allow remove - < no-longer.txt", ""),
         ],
         exit_codes: &[
             (Exit::Done, "done"),
@@ -90,18 +93,18 @@ pub const PAGES: [HelpPage; 9] = [
     HelpPage {
         name: "allow list",
         examples: &[
-            ("filterd allow list", ""),
-            ("filterd allow list --list guard", "what filterd never blocks, and why"),
-            ("filterd allow list --within 198.51.100.0/24", ""),
-            ("filterd allow list --expiring 1h", ""),
-            ("filterd allow list --list partners --json | jq -r .target", ""),
+            ("sudo filterd allow list", ""),
+            ("sudo filterd allow list --list guard", "what filterd never blocks, and why"),
+            ("sudo filterd allow list --within 198.51.100.0/24", ""),
+            ("sudo filterd allow list --expiring 1h", ""),
+            ("sudo filterd allow list --list partners --json | jq -r .target", ""),
         ],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT],
         ..PLAIN
     },
     HelpPage {
         name: "flush",
-        examples: &[("filterd flush", ""), ("filterd flush --list ssh", "")],
+        examples: &[("sudo filterd flush", ""), ("sudo filterd flush --list ssh", "")],
         exit_codes: &[
             (Exit::Done, "done"),
             USAGE,
@@ -114,12 +117,12 @@ pub const PAGES: [HelpPage; 9] = [
     HelpPage {
         name: "import",
         examples: &[
-            ("filterd import filterd.json", ""),
-            ("filterd import filterd.json --as-live", ""),
-            ("ipset save | filterd import - --dry-run", ""),
-            ("nft -j list ruleset | filterd import - --block bad --allow partners", ""),
-            ("nft -j list ruleset | filterd import - --only bad", ""),
-            ("curl -fsS https://example.org/ips.txt | filterd import - --list feed", ""),
+            ("sudo filterd import filterd.json", ""),
+            ("sudo filterd import filterd.json --as-live", ""),
+            ("sudo ipset save | sudo filterd import - --dry-run", ""),
+            ("sudo nft -j list ruleset | sudo filterd import - --block bad --allow good", ""),
+            ("sudo nft -j list ruleset | sudo filterd import - --only bad", ""),
+            ("curl -fsS https://example.org/ips.txt | sudo filterd import - --list feed", ""),
         ],
         exit_codes: &[
             (Exit::Done, "done"),
@@ -143,10 +146,10 @@ pub const PAGES: [HelpPage; 9] = [
             ],
         }],
         examples: &[
-            ("filterd export --format json > filterd.json", "for filterd import"),
-            ("filterd export --live > added.txt", "what commands added"),
-            ("filterd export --format ipset --list ssh | ipset restore -exist", ""),
-            ("filterd export --format nft > /etc/nftables.d/filterd.nft", ""),
+            ("sudo filterd export --format json > filterd.json", "for filterd import"),
+            ("sudo filterd export --live > added.txt", "what commands added"),
+            ("sudo filterd export --format ipset --list ssh | sudo ipset restore -exist", ""),
+            ("sudo filterd export --format nft > filterd.nft", "for nft -f"),
         ],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, (Exit::Partly, "some entries left out")],
         ..PLAIN

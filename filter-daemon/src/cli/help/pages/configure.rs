@@ -24,9 +24,9 @@ pub const PAGES: [HelpPage; 5] = [
     HelpPage {
         name: "diff",
         examples: &[
-            ("filterd diff", ""),
-            ("filterd diff && echo nothing to do", ""),
-            ("filterd diff --json | jq .cut", "live peers that the reload would cut off"),
+            ("sudo filterd diff", ""),
+            ("sudo filterd diff && echo nothing to do", ""),
+            ("sudo filterd diff --json | jq .cut", "live peers that it would cut off"),
         ],
         exit_codes: &[
             (Exit::Done, "nothing would change"),
@@ -42,11 +42,11 @@ pub const PAGES: [HelpPage; 5] = [
     HelpPage {
         name: "reload",
         examples: &[
-            ("filterd reload", ""),
-            ("filterd reload --accept drop --accept ssh", "these lists look wrong"),
-            ("filterd reload --accept all", "whatever looks wrong"),
-            ("filterd reload --accept usb0", "this interface is missing"),
-            ("filterd reload --confirm 60s", "then filterd confirm"),
+            ("sudo filterd reload", ""),
+            ("sudo filterd reload --accept drop --accept ssh", "these lists look wrong"),
+            ("sudo filterd reload --accept all", "all lists that look wrong"),
+            ("sudo filterd reload --accept usb0", "this interface is missing"),
+            ("sudo filterd reload --confirm 60s", "then filterd confirm"),
         ],
         exit_codes: &[
             (Exit::Done, "done"),
@@ -61,7 +61,10 @@ pub const PAGES: [HelpPage; 5] = [
     },
     HelpPage {
         name: "confirm",
-        examples: &[("filterd reload --confirm 60s", "begins a trial"), ("filterd confirm", "keeps it")],
+        examples: &[
+            ("sudo filterd reload --confirm 60s", "begins a trial"),
+            ("sudo filterd confirm", "keeps it"),
+        ],
         exit_codes: &[
             (Exit::Done, "done"),
             (Exit::No, "nothing to confirm"),
@@ -73,7 +76,10 @@ pub const PAGES: [HelpPage; 5] = [
     },
     HelpPage {
         name: "rollback",
-        examples: &[("filterd reload --confirm 1h", "begins a trial"), ("filterd rollback", "undoes it")],
+        examples: &[
+            ("sudo filterd reload --confirm 1h", "begins a trial"),
+            ("sudo filterd rollback", "undoes it"),
+        ],
         exit_codes: &[
             (Exit::Done, "rolled back"),
             (Exit::No, "nothing was on trial"),

@@ -7,10 +7,10 @@ pub const PAGES: [HelpPage; 8] = [
     HelpPage {
         name: "test",
         examples: &[
-            ("filterd test 203.0.113.7", ""),
-            ("filterd test 203.0.113.0/24 2001:db8::1 --json", ""),
-            ("filterd test - < suspects.txt", ""),
-            ("filterd -q test 203.0.113.7 && echo dropped", ""),
+            ("sudo filterd test 203.0.113.7", ""),
+            ("sudo filterd test 203.0.113.0/24 2001:db8::1 --json", ""),
+            ("sudo filterd test - < suspects.txt", ""),
+            ("sudo filterd -q test 203.0.113.7 && echo dropped", ""),
         ],
         exit_codes: &[
             (Exit::Done, "all dropped"),
@@ -24,19 +24,19 @@ pub const PAGES: [HelpPage; 8] = [
     HelpPage {
         name: "list",
         examples: &[
-            ("filterd list", ""),
-            ("filterd list --list ssh --family 6", ""),
-            ("filterd list --within 198.51.100.0/24", ""),
-            ("filterd list --expiring 1h", ""),
-            ("filterd list --json | jq -r .target", ""),
-            ("filterd list --list ssh | filterd remove -", ""),
+            ("sudo filterd list", ""),
+            ("sudo filterd list --list ssh --family 6", ""),
+            ("sudo filterd list --within 198.51.100.0/24", ""),
+            ("sudo filterd list --expiring 1h", ""),
+            ("sudo filterd list --json | jq -r .target", ""),
+            ("sudo filterd list --list ssh | sudo filterd remove -", ""),
         ],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT],
         ..PLAIN
     },
     HelpPage {
         name: "lists",
-        examples: &[("filterd lists", ""), ("filterd lists --json | jq '.lists[].name'", "")],
+        examples: &[("sudo filterd lists", ""), ("sudo filterd lists --json | jq '.lists[].name'", "")],
         exit_codes: &[
             (Exit::Done, "all lists are well"),
             USAGE,
@@ -47,7 +47,7 @@ pub const PAGES: [HelpPage; 8] = [
     },
     HelpPage {
         name: "lists refresh",
-        examples: &[("filterd lists refresh", ""), ("filterd lists refresh ipsum", "")],
+        examples: &[("sudo filterd lists refresh", ""), ("sudo filterd lists refresh ipsum", "")],
         exit_codes: &[
             (Exit::Done, "done"),
             (Exit::Usage, "no such list"),
@@ -59,7 +59,7 @@ pub const PAGES: [HelpPage; 8] = [
     },
     HelpPage {
         name: "status",
-        examples: &[("filterd status", ""), ("filterd status --json | jq .faults", "")],
+        examples: &[("sudo filterd status", ""), ("sudo filterd status --json | jq .faults", "")],
         exit_codes: &[
             (Exit::Done, "all is well"),
             USAGE,
@@ -70,7 +70,7 @@ pub const PAGES: [HelpPage; 8] = [
     },
     HelpPage {
         name: "stats",
-        examples: &[("filterd stats", ""), ("filterd stats --lists", "")],
+        examples: &[("sudo filterd stats", ""), ("sudo filterd stats --lists", "")],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
         ..PLAIN
     },
@@ -94,9 +94,9 @@ pub const PAGES: [HelpPage; 8] = [
             ],
         }],
         examples: &[
-            ("filterd top", ""),
-            ("filterd top --once", "one picture as text, over one second"),
-            ("filterd top --json", "the data behind the picture, as one object"),
+            ("sudo filterd top", ""),
+            ("sudo filterd top --once", "one picture as text, over one second"),
+            ("sudo filterd top --json", "the data behind the picture, as one object"),
         ],
         exit_codes: &[
             (Exit::Done, "done"),
@@ -109,11 +109,11 @@ pub const PAGES: [HelpPage; 8] = [
     HelpPage {
         name: "watch",
         examples: &[
-            ("filterd watch", ""),
-            ("filterd watch --changes --list ssh --count 1", "until that list changes"),
-            ("filterd watch --drops --for 10s --json", "one object per line"),
-            ("filterd watch --pcap - | tcpdump -nr -", "frames of dropped packets"),
-            ("filterd watch --journald", "drops into the journal"),
+            ("sudo filterd watch", ""),
+            ("sudo filterd watch --changes --list ssh --count 1", "until it changes"),
+            ("sudo filterd watch --drops --for 10s --json", "one object per line"),
+            ("sudo filterd watch --pcap - | tcpdump -nr -", "dropped frames"),
+            ("sudo filterd watch --journald", "drops into the journal"),
             ("journalctl -t filterd-drop FILTERD_LIST=ssh", "read them there"),
         ],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],

@@ -23,25 +23,25 @@ pub const PAGES: [HelpPage; 9] = [
     HelpPage {
         name: "pause",
         examples: &[
-            ("filterd pause", "for five minutes"),
-            ("filterd pause 30s", ""),
-            ("filterd pause 1h", "filterd resume ends it sooner"),
+            ("sudo filterd pause", "for five minutes"),
+            ("sudo filterd pause 30s", ""),
+            ("sudo filterd pause 1h", "filterd resume ends it sooner"),
         ],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
         ..PLAIN
     },
     HelpPage {
         name: "resume",
-        examples: &[("filterd resume", "")],
+        examples: &[("sudo filterd resume", "")],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
         ..PLAIN
     },
     HelpPage {
         name: "ack",
         examples: &[
-            ("filterd status", "shows the id of each problem that is over"),
-            ("filterd ack 3f2a", "acknowledges this one"),
-            ("filterd ack", "acknowledges all, and prints them"),
+            ("sudo filterd status", "shows the id of each problem that is over"),
+            ("sudo filterd ack 3f2a", "acknowledges this one"),
+            ("sudo filterd ack", "acknowledges all, and prints them"),
         ],
         exit_codes: &[
             (Exit::Done, "done"),
@@ -56,7 +56,7 @@ pub const PAGES: [HelpPage; 9] = [
         examples: &[
             ("sudo filterd doctor", ""),
             ("sudo filterd doctor --iface eth0", ""),
-            ("filterd doctor --json | jq '.findings[] | select(.health != \"ok\")'", ""),
+            ("sudo filterd doctor --json | jq '.findings[] | select(.health != \"ok\")'", ""),
         ],
         exit_codes: &[(Exit::Done, "nothing fails"), USAGE, (Exit::Partly, "something fails")],
         ..PLAIN
@@ -76,7 +76,7 @@ pub const PAGES: [HelpPage; 9] = [
     },
     HelpPage {
         name: "ping",
-        examples: &[("filterd ping", ""), ("filterd ping --timeout 1s", "")],
+        examples: &[("sudo filterd ping", ""), ("sudo filterd ping --timeout 1s", "")],
         exit_codes: &[(Exit::Done, "filterd answers"), USAGE, NO_DAEMON, NO_OUTPUT],
         ..PLAIN
     },
@@ -90,7 +90,7 @@ pub const PAGES: [HelpPage; 9] = [
                 ("fish", "/usr/share/fish/vendor_completions.d/filterd.fish"),
             ],
         }],
-        examples: &[("filterd completions bash | sudo tee FILE", "FILE as in the table")],
+        examples: &[("filterd completions bash | sudo tee FILE", "FILE from the list above")],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_OUTPUT],
         ..PLAIN
     },
