@@ -45,7 +45,7 @@ impl Blocklist {
     }
 
     fn covering_in(&self, side: &Side, target: Target) -> Vec<NamedClaim> {
-        let covers = side.may_cover(target).into_iter();
+        let covers = side.covering_targets(target).into_iter();
         covers.flat_map(|cover| self.named_claims(side, cover, target)).collect()
     }
 
@@ -140,7 +140,7 @@ impl Side {
     }
 
     /// The target itself and all wider ones whose length is in use, the longest first.
-    fn may_cover(&self, target: Target) -> Vec<Target> {
+    fn covering_targets(&self, target: Target) -> Vec<Target> {
         match target {
             Target::V4(prefix) => {
                 let is_wider = |length: &u8| *length < prefix.length();

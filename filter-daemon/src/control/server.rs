@@ -177,7 +177,7 @@ impl ServerHandle {
     }
 
     /// Records that the file of the socket belongs to another daemon, so that it is not removed.
-    pub fn is_handed_over(&self) {
+    pub fn mark_handed_over(&self) {
         self.is_handed_over.store(true, Ordering::Relaxed);
     }
 }

@@ -184,7 +184,7 @@ impl Capacity {
         let needs = needs::of(protection.blocklist());
         let filter = protection.filter();
         let is_roomy = !filter.is_growing() && filter.is_roomy_for(&needs);
-        if self.roominess.is_long(is_roomy, clock::instant()) {
+        if self.roominess.update(is_roomy, clock::instant()) {
             self.shrink(protection);
         }
     }
@@ -206,7 +206,7 @@ struct OversizedSince(Option<Instant>);
 
 impl OversizedSince {
     /// Records the present state, and returns whether tables have been too large for `LONG`.
-    fn is_long(&mut self, is_roomy: bool, now: Instant) -> bool {
+    fn update(&mut self, is_roomy: bool, now: Instant) -> bool {
         if !is_roomy {
             self.0 = None;
             return false;
@@ -222,10 +222,10 @@ mod tests {
     #[test]
     fn only_constantly_oversized_tables_count_as_oversized() {
         let (mut roominess, begun) = (OversizedSince::default(), clock::instant());
-        assert!(!roominess.is_long(true, begun));
-        assert!(!roominess.is_long(true, begun + LONG / 2));
-        assert!(roominess.is_long(true, begun + LONG));
-        assert!(!roominess.is_long(false, begun + LONG));
-        assert!(!roominess.is_long(true, begun + LONG), "it begins anew");
+        assert!(!roominess.update(true, begun));
+        assert!(!roominess.update(true, begun + LONG / 2));
+        assert!(roominess.update(true, begun + LONG));
+        assert!(!roominess.update(false, begun + LONG));
+        assert!(!roominess.update(true, begun + LONG), "it begins anew");
     }
 }

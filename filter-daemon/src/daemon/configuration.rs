@@ -283,7 +283,7 @@ impl Configuration {
     }
 
     /// Why what is in force could not be put back later, if that is so.
-    pub fn has_no_copy(&self) -> Option<Explanation> {
+    pub fn missing_copy(&self) -> Option<Explanation> {
         let path = self.path()?;
         let why = self.last_good.read(path).err()?;
         Some(Explanation::new(

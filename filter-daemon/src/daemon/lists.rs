@@ -277,7 +277,7 @@ impl ListCopies {
             !self.failed.contains_key(id) && accepted.is_some_and(|accepted| !self.has_copy(accepted))
         };
         let gone = blocklist.lists().iter().filter(|(id, list)| is_gone(id, list));
-        gone.map(|(_, list)| has_no_copy(list)).collect()
+        gone.map(|(_, list)| explain_missing_copy(list)).collect()
     }
 
     /// Lists that are not what their files say, and copies that could not be made.
@@ -363,7 +363,7 @@ impl ListCopies {
 }
 
 /// What is to be told of a list of which there is no copy as it is in force.
-pub fn has_no_copy(list: &ListInfo) -> Explanation {
+pub fn explain_missing_copy(list: &ListInfo) -> Explanation {
     Explanation::new(
         format!("there is no copy of list \"{}\"", list.called()),
         "restore its file\nto make a copy: filterd reload",

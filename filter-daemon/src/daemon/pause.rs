@@ -102,7 +102,7 @@ impl PauseState {
     }
 
     /// Logs that a pause of the filterd before has ended.
-    pub fn has_begun(&self) {
+    pub fn report_earlier_pause(&self) {
         let Ok(text) = fs::read_to_string(&self.note) else { return };
         _ = fs::remove_file(&self.note);
         if let Some((until, by)) = parted(&text).filter(|(until, _)| *until > clock::now()) {
@@ -195,7 +195,7 @@ mod tests {
         let text = fs::read_to_string(place.path().join(FILE)).unwrap();
         let (until, by) = parted(&text).unwrap();
         assert!(until > clock::now() && !by.contains('\n'), "{text}");
-        PauseState::none(place.path()).has_begun();
+        PauseState::none(place.path()).report_earlier_pause();
         assert!(!place.path().join(FILE).exists());
         assert_eq!((parted("soon by me"), parted("7"), parted("")), (None, None, None));
     }

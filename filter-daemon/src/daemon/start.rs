@@ -92,7 +92,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     owner.notify = notify;
     owner.configuration.note_start();
     owner.configuration.trial.note_beside_socket(server.handle()?, tried.as_deref());
-    owner.pause.has_begun();
+    owner.pause.report_earlier_pause();
     owner.pinned.note_beside_socket(server.handle()?);
     owner.persistence.note_beside_socket(server.handle()?);
     owner.note_attached();

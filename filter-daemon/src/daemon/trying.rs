@@ -1,7 +1,7 @@
 //! A reload on trial, from its first word to its last: begun with a way back, confirmed, or rolled back.
 
 use super::error::DaemonError;
-use super::lists::{has_no_copy, held_back};
+use super::lists::{explain_missing_copy, held_back};
 use super::owner::Owner;
 use super::reload::{ListFinding, Loaded, LoadedList, PartedLists};
 use super::serve::failure;
@@ -68,13 +68,13 @@ impl Owner {
         let lists = || self.protection.blocklist().lists().iter().map(|(_, list)| list);
         self.configuration
             .without_copy()
-            .or_else(|| self.configuration.has_no_copy())
+            .or_else(|| self.configuration.missing_copy())
             .or_else(|| self.lists.without_copies().next())
-            .or_else(|| lists().find_map(|list| self.has_no_copy(list)))
+            .or_else(|| lists().find_map(|list| self.missing_copy(list)))
     }
 
     /// A list of which only a part is in force has no copy of that part; one of which nothing is in force needs none.
-    fn has_no_copy(&self, list: &ListInfo) -> Option<Explanation> {
+    fn missing_copy(&self, list: &ListInfo) -> Option<Explanation> {
         let reading =
             list.reading.as_ref().filter(|_| list.origin == Origin::File && *list.name != *CONFIG_LIST)?;
         // What is over is named still: nothing of the copy is missing for that.
@@ -85,7 +85,7 @@ impl Owner {
             .as_ref()
             .is_some_and(|accepted| self.lists.has_copy(accepted) && !is_in_part(accepted.entries));
         let is_nothing = reading.accepted.is_none() && entries_named == 0;
-        (!is_kept && !is_nothing).then(|| has_no_copy(list))
+        (!is_kept && !is_nothing).then(|| explain_missing_copy(list))
     }
 
     /// A reload, or what was to be put back, is in force.

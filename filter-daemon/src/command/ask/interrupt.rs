@@ -30,7 +30,7 @@ impl SendProgress {
     }
 
     /// Adds lines that were answered.
-    pub fn is_told(&self, lines: u64) {
+    pub fn note_answered(&self, lines: u64) {
         self.answered.fetch_add(lines, Ordering::Relaxed);
     }
 
@@ -88,11 +88,11 @@ mod tests {
     fn interrupt_separates_done_from_unanswered() {
         let done = SendProgress::default();
         done.sends(10_000);
-        done.is_told(2048);
+        done.note_answered(2048);
         let message =
             "interrupted after 2,048 lines of standard input; 7,952 more were sent and may be done too";
         assert_eq!(done.explain("standard input").message, message);
-        done.is_told(7952);
+        done.note_answered(7952);
         assert_eq!(
             done.explain("standard input").message,
             "interrupted after 10,000 lines of standard input"

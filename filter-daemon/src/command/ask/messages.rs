@@ -87,12 +87,12 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
                     self.sum.refused += lines;
                     self.refusals.push(why);
                     self.refusals.truncate(MOST_TOLD);
-                    self.progress.is_told(lines);
+                    self.progress.note_answered(lines);
                     continue;
                 }
                 answered => answered?.parameters,
             };
-            self.progress.is_told(lines);
+            self.progress.note_answered(lines);
             self.take(changed);
         }
         Ok(())

@@ -74,7 +74,7 @@ fn is_none(number: &usize) -> bool {
 impl Check {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         if self.names_interface {
-            return Ok(self.has_work(console));
+            return Ok(self.check_work(console));
         }
         // Asked before this process takes the rights of another user, so that its own rights decide about
         // the answer.
@@ -125,7 +125,7 @@ impl Check {
 impl Check {
     /// The exit code that says whether a service has anything to do. An invalid configuration is left for
     /// the start to report.
-    fn has_work(&self, console: &mut Console) -> Exit {
+    fn check_work(&self, console: &mut Console) -> Exit {
         let file = self.file(None);
         let names_none = match config::load(&file) {
             Ok(config) => config.interfaces.is_empty(),

@@ -6,7 +6,7 @@ use filter_common::target::Target;
 
 use super::answer;
 use super::failure::{
-    belongs_elsewhere, is_the_guards, not_done, not_durable, not_durable_before, other_polarity,
+    belongs_elsewhere, guard_list_refusal, not_done, not_durable, not_durable_before, other_polarity,
     partly_flushed, reserved,
 };
 use super::guarding::{self, GuardReport};
@@ -189,7 +189,7 @@ impl Owner {
         let found = lists.find(name).map(|id| lists.get(id));
         let is_default = Polarity::ALL.into_iter().find(|polarity| name == default_list(*polarity));
         if name == GUARD_LIST {
-            return Err(is_the_guards(name));
+            return Err(guard_list_refusal(name));
         }
         if found.is_some_and(|list| !list.origin.is_live()) || self.configuration.trial.reserves(name) {
             return Err(belongs_elsewhere(name, self.configuration.trial.is_on()));

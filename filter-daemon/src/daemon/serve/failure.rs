@@ -42,7 +42,7 @@ pub fn belongs_elsewhere(name: &str, is_on_trial: bool) -> Failure {
 }
 
 /// The list is the guard's own.
-pub fn is_the_guards(name: &str) -> Failure {
+pub fn guard_list_refusal(name: &str) -> Failure {
     let message = format!(
         "cannot change list \"{name}\" by command: filterd fills it with the addresses this host depends on"
     );
@@ -84,7 +84,7 @@ pub fn not_done(error: CommitError) -> Failure {
         CommitError::Kernel(error) => kernel_failed(error),
         CommitError::Refused(Refusal::NoSuchList(name)) => no_list(&name),
         CommitError::Refused(Refusal::BelongsElsewhere { name, origin: Origin::Host }) => {
-            is_the_guards(&name)
+            guard_list_refusal(&name)
         }
         CommitError::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name, false),
         CommitError::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),

@@ -47,7 +47,7 @@ impl Owner {
             Call::TakeOver(PendingRequest { reply, .. }) => {
                 // While entries are being written, another filterd is not refused yet. It asks once more when
                 // this one must give way.
-                let may_be = if self.is_catching_up() { Ok(()) } else { self.may_be_succeeded() };
+                let may_be = if self.is_catching_up() { Ok(()) } else { self.check_succession() };
                 answer(reply, may_be.map(|()| self.place()));
             }
             // This takes a connection of its own, so the session handles it.
@@ -59,7 +59,7 @@ impl Owner {
                 answer(reply, Err(Failure::Unavailable("it is not for this".into())))
             }
             Call::HandOver(PendingRequest { reply, .. }) => {
-                answer(reply, self.may_be_succeeded().map(|()| pong()))
+                answer(reply, self.check_succession().map(|()| pong()))
             }
             Call::Reload(PendingRequest { request, reply }) => self.read(request, Some(reply)),
         }
@@ -68,7 +68,7 @@ impl Owner {
 
 impl Owner {
     /// Refuses a successor that would not get all live entries.
-    fn may_be_succeeded(&self) -> Result<(), Failure> {
+    fn check_succession(&self) -> Result<(), Failure> {
         self.would_lose().map_or(Ok(()), |why| Err(Failure::Refused(why)))
     }
 }

@@ -31,7 +31,7 @@ pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &ServerHandle, s
     owner.let_go_of_feeds();
     match talk(stream, socket, state) {
         Ok(()) => {
-            socket.is_handed_over();
+            socket.mark_handed_over();
             // Work that the broker still does must not touch what belongs to the other one.
             owner.give_way();
             true

@@ -47,7 +47,7 @@ pub fn child(port: u16) -> Result<(), RulesetError> {
         .handle_access(AccessNet::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?
         .create()?;
-    let ruleset = READ.iter().try_fold(ruleset, |ruleset, path| may_read(ruleset, path))?;
+    let ruleset = READ.iter().try_fold(ruleset, |ruleset, path| allow_reading(ruleset, path))?;
     let ports = PORTS.iter().chain([&port]);
     let ports = ports.map(|port| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp)));
     ruleset.add_rules(ports)?.restrict_self()?;
@@ -55,7 +55,7 @@ pub fn child(port: u16) -> Result<(), RulesetError> {
 }
 
 /// A missing file needs no rule.
-fn may_read(ruleset: RulesetCreated, path: &str) -> Result<RulesetCreated, RulesetError> {
+fn allow_reading(ruleset: RulesetCreated, path: &str) -> Result<RulesetCreated, RulesetError> {
     match PathFd::new(path) {
         Ok(file) => ruleset.add_rule(PathBeneath::new(file, AccessFs::ReadFile)),
         Err(_) => Ok(ruleset),
