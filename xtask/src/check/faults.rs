@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn missing_test_is_reported() {
         let root = workspace::root();
-        let own = "xtask/src/check/faults::what_is_not_there_is_told";
+        let own = "xtask/src/check/faults::missing_test_is_reported";
         assert_eq!(of_fault("P1", &[own], &root), Vec::<String>::new());
         let none =
             ["xtask/src/check/faults::is_there", "xtask/src/check/faults::nothing", "nowhere::nothing"];
