@@ -38,12 +38,14 @@ pub enum ConfigurationCopy {
     Nothing,
     /// The copy is on disk, under another name.
     Written {
+        /// Its name until the configuration is in force.
         path: PathBuf,
         of: PathBuf,
         text: String,
     },
     /// The copy is written once no other filterd writes here.
     Due {
+        /// The file that it is a copy of.
         of: PathBuf,
         text: String,
     },
@@ -51,6 +53,7 @@ pub enum ConfigurationCopy {
     Kept,
     /// The copy could not be written.
     Failed {
+        /// The path and its error.
         why: String,
         of: PathBuf,
         text: String,
