@@ -105,7 +105,7 @@ impl Comparison {
         !self.replaced.contains(&claim.id) && !reaches_otherwise
     }
 
-    /// An existing entry that covers the peer at that moment because its list reaches farther.
+    /// An existing entry that covers the peer at that moment once its list has its new reach.
     fn reached(&self, peer: Target, moment: Timestamp, blocklist: &Blocklist) -> Option<NamedClaim> {
         self.reaching.iter().filter(|(list, _)| !self.replaced.contains(list)).find_map(|(list, reach)| {
             let wide = reach.of(peer).next()?;

@@ -56,7 +56,7 @@ pub struct Comparison {
     lists: Vec<ComparedList>,
     stage: ComparisonStage,
     peers: Vec<Peer>,
-    /// Lists whose contents are compared as a whole.
+    /// Lists whose new contents count instead of their entries in force.
     replaced: HashSet<ListId>,
     /// Lists whose existing entries would change their reach.
     reaching: Vec<(ListId, Reach)>,

@@ -100,7 +100,7 @@ pub fn find(
     let judging = ListDecision { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
     // A list that is only read differently is not compared with its earlier size, unless its file changed
-    // too. Allow lists and block lists are read differently.
+    // too. A list that exchanges block and allow is always read differently, but is compared nevertheless.
     let stamp = found.as_ref().ok().and_then(|(_, stamp, _)| *stamp);
     let is_alike = |before: &&KnownList| match before.id {
         Some(_) if before.reversed_by(list).is_none() && before.reading.how != list.how.to_string() => {

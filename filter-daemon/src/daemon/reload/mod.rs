@@ -1,6 +1,6 @@
 //! A reload. It is read outside the owner (`load`), compared with what is in force (`matching`) and given its
-//! rows (`rows`). Then it is applied page by page. At each moment a packet that both configurations block is
-//! dropped, and a packet that both let pass is passed. The order is:
+//! rows (`rows`). Then it is applied page by page. The order guarantees at each moment that a packet which
+//! both configurations block is dropped, and that a packet which both let pass is passed:
 //!
 //! capacity for old and new together, and the judge for it (`room`) → settings that drop less, and allowed
 //! entries (`entering`) → (grace period) → blocked entries, also those of changed IPv6 prefixes → (grace
@@ -104,13 +104,13 @@ enum ReloadStage {
     Reach { list: usize, after: Option<Target> },
     /// Release what they covered before and no longer do.
     Settle { list: usize, after: Option<Target> },
-    /// Wait until packets in flight see the allowed entries and looser settings of this commit.
+    /// Wait until packets in flight see the allowed entries and looser settings up to this commit.
     Loosened(u64),
-    /// Wait until packets in flight see the blocked entries of this commit.
+    /// Wait until packets in flight see the blocked entries as of this commit.
     Entered(u64),
     /// Release the entries of this polarity that are gone: of this list, after this target.
     Leave { polarity: Polarity, list: usize, after: Option<Target> },
-    /// Wait until packets in flight see what left by this commit, and the looser settings.
+    /// Wait until packets in flight see what left up to this commit, and the looser settings.
     Left(u64),
     /// Apply the settings, if they drop more.
     Tighten,

@@ -13,7 +13,7 @@ use crate::daemon::needs;
 use crate::daemon::pages::{OwnerParts, Turn};
 use crate::kernel::Needs;
 
-/// The number of entries counted in a turn when they are not examined one by one: a millisecond or two.
+/// The weight of entries counted in a turn when they are not examined one by one: a millisecond or two.
 const AT_A_GLANCE: u64 = 8 * PAGE;
 
 impl RunningReload {

@@ -326,7 +326,7 @@ fn note(
             hold_back(reading, &name, told, now, reloaded);
         }
         ListFinding::Accepted { accepted, draft: bytes, read, remarks, .. } => {
-            // An empty list has no format, and that is correct.
+            // A list whose file is missing, and may be, has no format.
             let format = Some(read.format).filter(|format| !["", "plain"].contains(format));
             tracing::info!(
                 watch.verb = "read",

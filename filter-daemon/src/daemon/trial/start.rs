@@ -16,7 +16,7 @@ use crate::text::Explanation;
 pub enum AtStart {
     /// There is no trial to handle.
     Nothing,
-    /// The trial continues.
+    /// The trial continues after this start.
     GoesOn,
     /// The previous configuration is restored before anything is published.
     RollBack,
