@@ -51,7 +51,7 @@ struct MissingCopy {
     retry: Retry,
 }
 
-/// Where a reading finds the configuration, and where its copy goes.
+/// The paths of the configuration and its copy, for a reading.
 #[derive(Clone, Debug)]
 pub struct ConfigurationSource {
     path: Option<PathBuf>,
@@ -60,7 +60,7 @@ pub struct ConfigurationSource {
 }
 
 impl Configuration {
-    /// Reads the configuration for a filterd that starts. Where it is not valid, the last good copy is used.
+    /// Reads the configuration for a filterd that starts. If it is not valid, the last good copy is used.
     /// A filterd that is to replace a running one fails instead: the running one protects better.
     pub fn at_start(run: &Run, sources: &mut ListSources) -> Result<(Self, Loaded), DaemonError> {
         let last_good = LastGood::in_directory(&run.state_dir);
@@ -106,8 +106,8 @@ impl Configuration {
     }
 
     /// Refuses at a start the same configurations as a reload does, and uses the last good copy instead. A
-    /// configuration that was in force before is accepted although one of its names is that of a live list:
-    /// no live list could have had the name while it was in force.
+    /// configuration that was in force before is accepted although one of its names is that of a live list.
+    /// No live list could have had the name while it was in force.
     pub fn must_be_possible(
         &mut self,
         loaded: Loaded,
@@ -245,12 +245,12 @@ impl Configuration {
         self.last_good.discard();
     }
 
-    /// Is there any configuration that a reload could change?
+    /// Whether there is a configuration that a reload could change.
     pub fn is_any(&self) -> bool {
         self.path().is_some()
     }
 
-    /// Records that the configuration of before a trial is in force again. This is a fault unless the file
+    /// Records that the configuration from before a trial is in force again. This is a fault unless the file
     /// says the same.
     pub fn note_rollback(&mut self) {
         self.copy = ConfigurationCopy::Nothing;
@@ -327,7 +327,7 @@ impl Configuration {
         (is_missed || path.exists()).then_some(path)
     }
 
-    /// Where the next reading finds the configuration and its copy.
+    /// The paths of the configuration and its copy, for the next reading.
     pub fn source(&self) -> ConfigurationSource {
         ConfigurationSource {
             path: self.path().map(Path::to_owned),

@@ -126,7 +126,7 @@ impl LastGood {
         }
     }
 
-    /// Where the copy lies until its configuration is in force.
+    /// The path of the copy until its configuration is in force.
     fn prepared(&self) -> PathBuf {
         self.path.with_extension("yaml.new")
     }

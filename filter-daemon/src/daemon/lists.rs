@@ -26,9 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct ListToKeep {
     pub id: ListId,
-    /// The list as it is in force.
+    /// The record of the accepted list.
     pub accepted: AcceptedSource,
-    /// The list as it was before. Its copy stays until there is a new one.
+    /// Its record before. The copy of that stays until there is a new one.
     pub before: Option<AcceptedSource>,
     /// The source of the copy, if there is none yet.
     pub bytes: Option<CopySource>,

@@ -34,7 +34,7 @@ pub struct Readings {
 enum ReadRequest {
     /// The result takes effect.
     Reload { request: Request, waiting: Vec<ReplyTo<Reply>> },
-    /// The configuration of before a trial takes effect again.
+    /// The configuration from before a trial takes effect again.
     Rollback,
     /// The result is compared with the configuration in force.
     Diff(ReplyTo<diff::Reply>),
@@ -44,9 +44,9 @@ enum ReadRequest {
 
 /// The result of a reading, by its purpose.
 pub enum ReadResult {
-    /// It is to take effect.
+    /// The configuration is to take effect.
     Reload(Loaded),
-    /// It is to be compared with the configuration in force.
+    /// The configuration is to be compared with the one in force.
     Diff(Compared),
 }
 
@@ -243,7 +243,7 @@ impl Readings {
         self.now.as_ref().is_some_and(|reading| matches!(reading.asked, ReadRequest::Diff(_)))
     }
 
-    /// What the clients of this reading accept.
+    /// The names that the clients of this reading accept.
     pub fn accept(&self) -> Accept {
         match self.now.as_ref().map(|reading| &reading.asked) {
             Some(ReadRequest::Reload { request, .. }) => request.accept.clone(),

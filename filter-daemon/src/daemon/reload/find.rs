@@ -155,8 +155,8 @@ impl ListFinding {
     }
 }
 
-/// The result for a list that was not fetched yet, or not from its present URL. What is in force stays, and a
-/// start uses the copy. If this contradicts the configuration's block or allow, it is reported.
+/// The result for a list that was not fetched yet, or not from its present URL. The list in force stays, and
+/// a start uses the copy. If this contradicts the configuration's block or allow, it is reported.
 fn awaited(list: &ListConfig, before: Option<&KnownList>, sources: &ListSources) -> ListFinding {
     let told = |instead| sources.explain(list, &HoldBackReason::Awaited, instead);
     let is_reversed = before.is_some_and(|before| before.reversed_by(list).is_some());

@@ -36,7 +36,7 @@ pub struct FileChecker {
     before: Option<SourceStamp>,
     /// The stamp of the file when its copy was made.
     copied: Option<SourceStamp>,
-    /// Where the bytes that are read are copied to, if they are copied.
+    /// The directory for a copy of the bytes that are read, if they are copied.
     copies: Option<Copies>,
 }
 

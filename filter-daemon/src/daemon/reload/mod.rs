@@ -1,11 +1,13 @@
-//! A reload. It is read outside the owner (`load`), compared with what is in force (`matching`) and given its
-//! rows (`rows`). Then it is applied page by page. The order guarantees at each moment that a packet which
-//! both configurations block is dropped, and that a packet which both let pass is passed:
+//! A reload. The configuration is read outside the owner (`load`), its lists are matched to those in force
+//! (`matching`) and get their rows (`rows`). Then it is applied page by page. The order guarantees at each
+//! moment that a packet which both configurations block is dropped, and that a packet which both let pass is
+//! passed:
 //!
-//! capacity for old and new together, and the judge for it (`room`) → settings that drop less, and allowed
-//! entries (`entering`) → (grace period) → blocked entries, also those of changed IPv6 prefixes → (grace
-//! period) → entries that are blocked no longer (`leaving`) → (grace period) → entries that are allowed no
-//! longer, and settings that drop more.
+//! 1. Capacity for old and new together, and the judge for it (`room`).
+//! 2. Settings that drop less, and allowed entries (`entering`). A grace period follows.
+//! 3. Blocked entries, also those that a new reach adds. A grace period follows.
+//! 4. Removal of entries that are blocked no longer (`leaving`). A grace period follows.
+//! 5. Removal of entries that are allowed no longer, and settings that drop more.
 //!
 //! If a page is refused nevertheless, everything is undone in pages, in the opposite order (`undoing`).
 

@@ -1,6 +1,6 @@
-//! What became of the lists of the previous configuration on trial. Their copies stay for the rollback. A
-//! start within the trial ignores the copies of removed lists, and uses those of renamed lists under their
-//! new names.
+//! Records which lists of the previous configuration are gone or renamed on trial. Their copies stay for the
+//! rollback. A start within the trial ignores the copies of removed lists, and uses those of renamed lists
+//! under their new names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Reserves capacity for old and new entries together, and the judge for it, before anything changes. Where
-//! the kernel has no grace periods, the reload is published at once instead.
+//! Reserves capacity for old and new entries together, and the judge for it, before anything changes. If the
+//! kernel has no grace periods, the reload is published at once instead.
 
 use filter_common::sets::PerSet;
 

@@ -25,7 +25,7 @@ use crate::source::copies::CopySource;
 use crate::source::{Limits, ReadOptions};
 use crate::text::Explanation;
 
-/// What a configuration changes about lists.
+/// The changes of a configuration to the lists.
 pub struct ListRows {
     /// The new contents of each list that may have changed.
     pub contents: Vec<(ListId, Targets)>,

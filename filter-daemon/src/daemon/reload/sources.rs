@@ -1,4 +1,4 @@
-//! Where the configuration and its lists are read from.
+//! The sources of the configuration and its lists.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::source::trouble::{HoldBackReason, ListFallback, Phrasing, explain, fo
 use crate::source::{Copies, Draft, copies};
 use crate::text::{Explanation, printable};
 
-/// Where lists are read from, and what earlier readings found. One reading at a time has it.
+/// The sources of lists, and the findings of earlier readings. One reading at a time has it.
 pub struct ListSources {
     /// The last good copies of lists.
     pub copies: Copies,

@@ -1,5 +1,5 @@
 //! A configuration on trial. It stays in force if a user confirms it, and is rolled back when its time is
-//! over. Until it is confirmed, the last good copies of configuration and lists on disk are those of before.
+//! over. Until it is confirmed, the last good copies of configuration and lists on disk are the earlier ones.
 //! This filterd restores them, or the next one does at its start.
 
 mod beside;

@@ -37,8 +37,8 @@ pub struct TrialNote {
     pub checksum: u32,
     /// The user who asked for the trial.
     pub by: String,
-    /// What became of each list of the previous configuration. An older filterd reads these lines as part of
-    /// `by`.
+    /// The lists of the previous configuration that are gone or renamed. An older filterd reads these lines
+    /// as part of `by`.
     pub parted: PartedLists,
 }
 

@@ -1,4 +1,4 @@
-//! What a start does with the trial that the earlier filterd left.
+//! Decides how a start handles the trial that the earlier filterd left.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Trial {
         (this, AtStart::GoesOn)
     }
 
-    /// What became of the lists of the previous configuration.
+    /// The lists of the previous configuration that are gone or renamed on trial.
     pub fn parted(&self) -> PartedLists {
         if let TrialState::On { note, .. } = &self.state {
             note.parted.clone()
