@@ -110,8 +110,7 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
     lines
 }
 
-/// Describes a list that would allow what it blocks now, or the reverse: first as it would be, then as it
-/// is.
+/// Describes a list that would exchange block and allow: first as it would be, then as it is.
 fn of_reversed(list: &ListDifference, found: &Reply) -> Vec<String> {
     let ListDifference { name, was, allows, come, go, .. } = list;
     let (verb, verb_now) = if *allows { ("allow", "block") } else { ("block", "allow") };

@@ -236,7 +236,7 @@ impl RequestSum {
         self.with_targets(self.deed.verb)
     }
 
-    /// What was done; the same words for each event of a kind.
+    /// The event in words. All events of a kind have the same words.
     fn event(&self) -> String {
         if self.deed.targets > 0 && self.counts.changed == 0 {
             return format!("nothing changed: {}", self.asked());

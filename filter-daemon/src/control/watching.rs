@@ -1,5 +1,5 @@
-//! Sends events to clients that watch. Nothing waits for them: slow clients lose events, and are told how
-//! many.
+//! Sends events to clients that watch. Nothing waits for them: slow clients lose events, and receive the
+//! number of lost events.
 
 use std::sync::Arc;
 

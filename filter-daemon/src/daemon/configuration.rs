@@ -1,5 +1,5 @@
-//! Which configuration is in force: that of the file, or, where the file is not valid, the one before. A copy of the last
-//! one that came into force is kept, for a start at which the file is not valid.
+//! The configuration in force: that of the file, or the previous one where the file is not valid. A copy of
+//! the last configuration that took effect is kept, for a start at which the file is not valid.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,32 +26,32 @@ use crate::text::{Explanation, date, printable};
 pub struct Configuration {
     file: ConfigFile,
     last_good: LastGood,
-    /// The file has been read once, so that it is missed where nobody named it, too.
+    /// The file has been read once. From then on a missing file is an error, even at the usual place.
     is_known: bool,
-    /// The copy of what is to come into force.
+    /// The copy of the configuration that is about to take effect.
     copy: ConfigurationCopy,
-    /// Why what is in force is not what the file says.
+    /// Why the configuration in force differs from its file.
     held_back: Option<Fault>,
-    /// What is told where there is no copy of what is in force.
+    /// Set while the configuration in force has no copy on disk.
     not_kept: Option<MissingCopy>,
-    /// The mode that filterd began with and keeps, and why that is not the configuration's any more.
+    /// The mode that filterd started with and keeps, and the fault shown while the configuration has another.
     mode: Option<Mode>,
     other_mode: Option<Fault>,
-    /// Whether what is in force is on trial.
+    /// The trial of a configuration, if one is on.
     pub trial: Trial,
-    /// What is put back unless that is confirmed.
+    /// The configuration and lists that a rollback of the trial restores.
     way_back: Option<Arc<WayBack>>,
 }
 
-/// What is in force has no copy.
+/// The copy of the configuration in force that could not be written.
 struct MissingCopy {
     fault: Fault,
-    /// What is to be written when the disk takes it.
+    /// The copy to write when the disk accepts it.
     again: ConfigurationCopy,
     retry: Retry,
 }
 
-/// Where a reading finds the configuration, and where its copy goes.
+/// The paths of the configuration and its copy, for a reading.
 #[derive(Clone, Debug)]
 pub struct ConfigurationSource {
     path: Option<PathBuf>,
@@ -60,8 +60,8 @@ pub struct ConfigurationSource {
 }
 
 impl Configuration {
-    /// Reads the configuration for a filterd that starts. Where it is not valid, its own last good copy is taken; but not
-    /// by one that is to take the place of another, which protects better as it is.
+    /// Reads the configuration for a filterd that starts. If it is not valid, the last good copy is used.
+    /// A filterd that is to replace a running one fails instead: the running one protects better.
     pub fn at_start(run: &Run, sources: &mut ListSources) -> Result<(Self, Loaded), DaemonError> {
         let last_good = LastGood::in_directory(&run.state_dir);
         if !run.take_over && Trial::was_confirmed(&run.state_dir) {
@@ -70,7 +70,7 @@ impl Configuration {
                 error!("there is no copy of the confirmed list \"{}\": {error}", list.name);
             }
         }
-        // What is unfinished may be the one's that runs.
+        // Unfinished files may belong to the filterd that runs.
         if !run.take_over {
             sources.copies.clean();
         }
@@ -105,8 +105,9 @@ impl Configuration {
         Ok((this, loaded))
     }
 
-    /// Refuses for a start what a reload would refuse, and takes the last good copy in its place. What was in force before
-    /// is in force again all the same: nobody could have had these names then.
+    /// Refuses at a start the same configurations as a reload does, and uses the last good copy instead. A
+    /// configuration that was in force before is accepted although one of its names is that of a live list.
+    /// No live list could have had the name while it was in force.
     pub fn must_be_possible(
         &mut self,
         loaded: Loaded,
@@ -124,7 +125,7 @@ impl Configuration {
                 if !self.trial.is_on() {
                     self.last_good.discard();
                 }
-                // Its drafts go before others are written.
+                // Its drafts are removed before others are written.
                 drop(loaded);
                 let before = sources.known();
                 let loaded = self.gather_instead(error, &before, run, sources)?;
@@ -134,8 +135,8 @@ impl Configuration {
         }
     }
 
-    /// Reads the lists of the last good copy, which takes the place of a file that cannot be used. The filterd that takes the
-    /// place of another does not: that one protects better as it is.
+    /// Reads the lists of the last good copy, which replaces a file that cannot be used. A filterd that is to
+    /// replace a running one fails instead: the running one protects better.
     fn gather_instead(
         &mut self,
         error: DaemonError,
@@ -147,7 +148,7 @@ impl Configuration {
             return Err(error);
         }
         self.trial.take_lists_only();
-        // What was before is in force, with all of its lists.
+        // The previous configuration is in force, with all of its lists.
         let parted = PartedLists::default();
         let known = self.known(before, &parted, sources);
         let loaded = Loaded::gather(self.instead(error)?, &known, &Accept::default(), sources)?;
@@ -155,7 +156,7 @@ impl Configuration {
         Ok(loaded)
     }
 
-    /// Notes what the lists of before a trial are on it.
+    /// Records for the trial what became of each list of the previous configuration.
     fn part(&mut self, loaded: &Loaded, known: &[KnownList], before: &[KnownList], parted: &PartedLists) {
         if self.trial.is_on() {
             let called = reload::called(known, &loaded.config.lists);
@@ -164,20 +165,21 @@ impl Configuration {
         }
     }
 
-    /// What is known of lists at a start, `before` a trial or, if it goes on with one, on trial.
+    /// The lists as a start knows them: those of `before` the trial, or those on trial if it continues a
+    /// trial.
     fn known(&self, before: &[KnownList], parted: &PartedLists, sources: &mut ListSources) -> Vec<KnownList> {
         if self.trial.is_on() { sources.on_trial(before, parted) } else { before.to_vec() }
     }
 
-    /// What was before a trial that the filterd before has left, and nobody has confirmed in time. Whoever takes the place of
-    /// another finds none that is on: that one would not have made way.
+    /// Loads the previous configuration if the earlier filterd left a trial that was not confirmed in time. A
+    /// filterd that replaces another finds no running trial: a filterd with one refuses to be replaced.
     fn after_trial(
         &mut self,
         run: &Run,
         known: &[KnownList],
         sources: &mut ListSources,
     ) -> Result<Option<Loaded>, DaemonError> {
-        // Where there is no configuration, there is nothing to be rolled back.
+        // Without a configuration there is nothing to roll back.
         if let ConfigFile::None = self.file {
             self.trial.discard();
             return Ok(None);
@@ -186,7 +188,7 @@ impl Configuration {
         let (trial, what) = Trial::at_start(&run.state_dir, names);
         self.trial = trial;
         let text = || std::fs::read(self.file.path()?).ok();
-        // What is not valid decides nothing.
+        // An invalid file does not end a rollback.
         let is_valid = |text| self.file.path().is_some_and(|path| config::parse(path, text).is_ok());
         match what {
             AtStart::Nothing => return Ok(None),
@@ -210,7 +212,7 @@ impl Configuration {
                 self.note_rollback();
                 Ok(Some(loaded))
             }
-            // The one that runs has it.
+            // The running filterd has the earlier configuration.
             Err(error) if run.take_over => Err(error),
             Err(error) => {
                 let why = error.brief();
@@ -221,9 +223,9 @@ impl Configuration {
         }
     }
 
-    /// Takes what is in force in hand, with the copies of these lists, so that it can be put back.
-    /// `are_all` says whether nothing was in force of any other list. Tells of which lists the copies do not know the files as
-    /// they were read last.
+    /// Keeps the configuration in force and the copies of these lists open, so that they can be restored.
+    /// `are_all` says whether no other list was in force. Returns the lists whose copies do not know the file
+    /// as it was read last.
     pub fn hold_way_back<'a>(
         &mut self,
         lists: impl Iterator<Item = (&'a Arc<str>, &'a SourceReading)>,
@@ -237,18 +239,19 @@ impl Configuration {
         unknown
     }
 
-    /// Nothing is to be put back any more, and what was prepared was taken, or is not to be.
+    /// Releases the way back: the prepared copy was used, or is discarded.
     pub fn drop_way_back(&mut self) {
         self.way_back = None;
         self.last_good.discard();
     }
 
-    /// Is there any configuration that a reload could change?
+    /// Whether there is a configuration that a reload could change.
     pub fn is_any(&self) -> bool {
         self.path().is_some()
     }
 
-    /// What was before a trial is in force again, whatever the file says. If it says the same, nobody need know.
+    /// Records that the configuration from before a trial is in force again. This is a fault unless the file
+    /// says the same.
     pub fn note_rollback(&mut self) {
         self.copy = ConfigurationCopy::Nothing;
         if self.trial.found_its_file() {
@@ -266,23 +269,23 @@ impl Configuration {
         self.held_back = Some(fault(told));
     }
 
-    /// What was read for a reload is in force, on trial: the copies stay those of before.
+    /// Records that a reload is in force on trial. The copies of the previous configuration stay.
     pub fn note_trial(&mut self) {
         self.held_back = None;
     }
 
-    /// Why another filterd is not to have this one's place: it would read the file. That something was rolled back it finds in
-    /// the state directory, as any start does.
+    /// Why another filterd must not replace this one: it would read the file. A rollback is no reason,
+    /// because any start finds that in the state directory.
     pub fn trial_in_the_way(&self) -> Option<Explanation> {
         self.trial.refusal().or_else(|| self.trial.unnoted())
     }
 
-    /// Nobody has to confirm what is in force any more.
+    /// Records that the configuration in force is confirmed.
     pub fn note_confirmation(&mut self) {
         self.keep();
     }
 
-    /// Why what is in force could not be put back later, if that is so.
+    /// Why the configuration in force could not be restored later, if there is a reason.
     pub fn missing_copy(&self) -> Option<Explanation> {
         let path = self.path()?;
         let why = self.last_good.read(path).err()?;
@@ -302,7 +305,7 @@ impl Configuration {
                 return Err(error);
             }
         };
-        // What another filterd has found good need not be so for this one.
+        // A copy that another version wrote need not be valid for this one.
         let Ok(config) = config::parse(path, text.into_bytes()) else { return Err(error) };
         let of = self.last_good.written().map_or_else(String::new, |at| format!(" of {}", date::utc(at)));
         let instead = format!("its last good copy{of} is in force instead");
@@ -317,14 +320,14 @@ impl Configuration {
         Ok(config)
     }
 
-    /// The file to be read, if there is to be one.
+    /// The file to read, if there is one.
     fn path(&self) -> Option<&Path> {
         let path = self.file.path()?;
         let is_missed = self.is_known || !matches!(self.file, ConfigFile::Usual(_));
         (is_missed || path.exists()).then_some(path)
     }
 
-    /// Where the next reading finds it.
+    /// The paths of the configuration and its copy, for the next reading.
     pub fn source(&self) -> ConfigurationSource {
         ConfigurationSource {
             path: self.path().map(Path::to_owned),
@@ -333,14 +336,14 @@ impl Configuration {
         }
     }
 
-    /// The file that is read, for people: whole, as they may be elsewhere.
+    /// The file that is read, for people: an absolute path, because they may be in another directory.
     pub fn name(&self) -> Option<String> {
         let path = self.file.path().filter(|_| self.is_known)?;
         let whole = std::path::absolute(path);
         Some(printable::path(whole.as_deref().unwrap_or(path)).to_string())
     }
 
-    /// What a filterd that starts does as it was told, for the log.
+    /// The log line that sums up what a starting filterd was asked to do.
     pub fn summary(&self, config: &Config, interfaces: &[String]) -> String {
         let file = match (&self.file, self.path()) {
             (ConfigFile::Usual(_), Some(path)) => {
@@ -353,12 +356,13 @@ impl Configuration {
         format!("configuration {file}; enforce: {enforce}; interfaces: {interfaces}")
     }
 
-    /// This is to come into force.
+    /// Takes the copy of a configuration that is about to take effect.
     pub fn prepare(&mut self, loaded: &mut Loaded) {
         self.copy = std::mem::take(&mut loaded.copy);
     }
 
-    /// What was read at the start is in force. It may be the last good copy, and then the file is still to be mended.
+    /// Records that the configuration read at the start is in force. It may be the last good copy, and then
+    /// the file still needs to be fixed.
     pub fn note_start(&mut self) {
         if let ConfigFile::None = self.file {
             self.last_good.forget();
@@ -369,7 +373,7 @@ impl Configuration {
         }
     }
 
-    /// What was read for a reload is in force.
+    /// Records that the configuration of a reload is in force.
     pub fn note_reload(&mut self) {
         self.held_back = None;
         self.keep();
@@ -398,12 +402,13 @@ impl Configuration {
         self.not_kept = Some(MissingCopy { fault: Fault { since, ..fault }, again, retry });
     }
 
-    /// How long until the copy that the disk has refused is tried again.
+    /// How long until the copy that the disk refused is tried again.
     pub fn until_due(&self) -> Option<Duration> {
         Some(self.not_kept.as_ref()?.retry.until_due())
     }
 
-    /// Writes again the copy that the disk has refused, where it is time. A reading that is under way may be writing its own.
+    /// Writes the copy that the disk refused again if it is due. A running reading may be writing its own
+    /// copy.
     pub fn keep_again(&mut self, is_reading: bool) {
         let is_due = |uncopied: &&mut MissingCopy| uncopied.retry.until_due().is_zero();
         let Some(uncopied) = self.not_kept.as_mut().filter(is_due) else { return };
@@ -418,17 +423,17 @@ impl Configuration {
         }
     }
 
-    /// Why something else is in force than what its file says, if that is so.
+    /// Why the configuration in force is not that of its file, if that is so.
     pub fn not_taken(&self) -> Option<Explanation> {
         Some(self.held_back.as_ref()?.told.clone())
     }
 
-    /// What is to be told where there is no copy of what is in force.
+    /// The message shown while the configuration in force has no copy.
     pub fn without_copy(&self) -> Option<Explanation> {
         Some(self.not_kept.as_ref()?.fault.told.clone())
     }
 
-    /// What was to come is not in force.
+    /// Records that a configuration was refused.
     pub fn note_refusal(&mut self, error: &DaemonError) {
         self.copy = ConfigurationCopy::Nothing;
         if !self.trial.is_on() {
@@ -439,7 +444,7 @@ impl Configuration {
         let is_slip =
             matches!(error, DaemonError::NothingToAccept { .. } | DaemonError::AcceptsEither { .. });
         if is_elsewhere || is_slip {
-            // A slip of whoever asked says nothing of the file.
+            // A mistake in the request says nothing about the file.
             return;
         }
         let since = self.held_back.take().map(|fault| fault.since);
@@ -448,7 +453,7 @@ impl Configuration {
         self.held_back = Some(Fault { since: since.unwrap_or(fault.since), ..fault });
     }
 
-    /// The configuration says this mode; interfaces stay as they are attached.
+    /// Compares the configuration's mode with the one in use. Interfaces stay as they are attached.
     pub fn set_mode(&mut self, mode: Mode) {
         let begun = *self.mode.get_or_insert(mode);
         if mode == begun {
@@ -460,12 +465,12 @@ impl Configuration {
         }
     }
 
-    /// Are interfaces attached otherwise than as this mode would have it?
+    /// Whether interfaces are attached in another mode than this.
     pub fn waits_for(&self, mode: Mode) -> bool {
         self.mode.is_some_and(|begun| begun != mode)
     }
 
-    /// What is not as it should be.
+    /// The faults of the configuration, its copy, its mode and its trial.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let not_kept = self.not_kept.as_ref().map(|uncopied| &uncopied.fault);
         let told = self.held_back.iter().chain(not_kept).chain(&self.other_mode).cloned();
@@ -474,7 +479,8 @@ impl Configuration {
 }
 
 impl ConfigurationSource {
-    /// Reads everything. A copy of a valid configuration is written at once, and put in its place when it is in force.
+    /// Reads everything. The copy of a valid configuration is written at once, and replaces the last one when
+    /// the configuration takes effect.
     pub fn load(
         &self,
         known: &[KnownList],
@@ -492,7 +498,8 @@ impl ConfigurationSource {
         Ok(Loaded { copy, checksum, ..Loaded::gather(config, known, accept, sources)? })
     }
 
-    /// What the copies say, of the configuration and of its lists: those in hand, else those in the state directory.
+    /// Reads the configuration and its lists from the copies: those held open, or those in the state
+    /// directory.
     pub fn restore(&self, known: &[KnownList], sources: &mut ListSources) -> Result<Loaded, DaemonError> {
         let Some(path) = &self.path else {
             return Ok(Loaded::restore(Config::default(), known, None, sources));
@@ -514,7 +521,7 @@ impl ConfigurationSource {
             }
             None => self.last_good.read(path).map_err(cannot)?,
         };
-        // Where it cannot be read, any text is another one.
+        // A file that cannot be read counts as different.
         let said = sources.read_config(path).ok();
         let checksum = said.as_deref().map_or(0, crc32fast::hash);
         let says_its_file = said.as_deref() == Some(text.as_bytes());

@@ -1,5 +1,6 @@
-//! The last good copy of the configuration: the text of the configuration that came into force last, and of which file it was. It lies in the
-//! state directory, is written as a whole or not at all, and is believed only if nobody else can have written it.
+//! The last good copy of the configuration: the text of the configuration that took effect last, and the name
+//! of its file. It lies in the state directory and is written in one piece. It is used only if no other user
+//! can have written it.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,13 +16,13 @@ use crate::cli::places;
 use crate::config;
 use crate::text::printable;
 
-/// What precedes the text; the file is a configuration all the same.
+/// The line before the text. The copy is itself a valid configuration.
 const HEAD: &str = "# filterd's copy of the last good configuration, with the file it is of and a checksum:";
 
-/// The head has two lines, and a path at most 4096 bytes, each of them up to four when escaped.
+/// The head has two lines, and a path of at most 4096 bytes, each of them up to four when escaped.
 const LONGEST_HEAD: u64 = 4 * 4096 + 256;
 
-/// Where the copy lies.
+/// The place of the last good copy.
 #[derive(Clone, Debug)]
 pub struct LastGood {
     path: PathBuf,
@@ -32,44 +33,38 @@ pub struct LastGood {
 /// The copy of a configuration that is not in force yet.
 #[derive(Debug, Default)]
 pub enum ConfigurationCopy {
-    /// There is nothing to be copied.
+    /// There is nothing to copy.
     #[default]
     Nothing,
-    /// It is on disk, under another name.
+    /// The copy is on disk, under another name.
     Written {
-        /// Which one.
+        /// Its name until the configuration is in force.
         path: PathBuf,
-        /// Of which file.
         of: PathBuf,
-        /// What it says.
         text: String,
     },
-    /// It is written once nobody else writes here.
+    /// The copy is written once no other filterd writes here.
     Due {
-        /// Of which file.
+        /// The file that it is a copy of.
         of: PathBuf,
-        /// What it says.
         text: String,
     },
-    /// It is what the last one was.
+    /// The last good copy has this text already.
     Kept,
-    /// It could not be written.
+    /// The copy could not be written.
     Failed {
-        /// Why not.
+        /// The path and its error.
         why: String,
-        /// Of which file.
         of: PathBuf,
-        /// What it says.
         text: String,
     },
 }
 
-/// There is no copy of what is in force.
+/// The configuration in force has no copy.
 #[derive(Debug)]
 pub struct MissingLastGood {
-    /// Why not.
     pub why: String,
-    /// What is to be kept when the disk takes it.
+    /// The copy to write when the disk accepts it.
     pub again: ConfigurationCopy,
 }
 
@@ -78,12 +73,13 @@ impl LastGood {
         Self { path: state.join(places::CONFIG_COPY), is_beside_another: false }
     }
 
-    /// The same for one that reads while another filterd runs, if it does: nothing is written before its place is taken.
+    /// The same place for a filterd that reads while another may run. It writes nothing before it has
+    /// replaced the other.
     pub fn beside_another(&self, is_beside_another: bool) -> Self {
         Self { is_beside_another, ..self.clone() }
     }
 
-    /// The text, if it is a copy of that file; or why there is none.
+    /// The text, if this is a copy of that file, or else why there is none.
     pub fn read(&self, of: &Path) -> Result<String, String> {
         let cannot = |error: io::Error| format!("{}: {error}", printable::path(&self.path));
         let not_ours = || format!("{}: others than root could have written it", printable::path(&self.path));
@@ -111,7 +107,7 @@ impl LastGood {
         Some(modified.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs())
     }
 
-    /// Writes a copy beside the last one.
+    /// Writes a copy next to the last one.
     pub fn prepare(&self, of: &Path, text: &[u8]) -> ConfigurationCopy {
         let Ok(text) = std::str::from_utf8(text) else { return ConfigurationCopy::Nothing };
         let (of, text) = (of.to_owned(), text.to_owned());
@@ -130,7 +126,7 @@ impl LastGood {
         }
     }
 
-    /// Where it lies until it is in force.
+    /// The path of the copy until its configuration is in force.
     fn prepared(&self) -> PathBuf {
         self.path.with_extension("yaml.new")
     }
@@ -138,18 +134,18 @@ impl LastGood {
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         let directory = self.path.parent().unwrap_or(Path::new("."));
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        // Whatever lies there under this name was never finished.
+        // A file of this name is an unfinished copy.
         _ = fs::remove_file(path);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()
     }
 
-    /// It is the last good one from now on.
+    /// Makes this the last good copy.
     pub fn keep(&self, copy: ConfigurationCopy) -> Result<(), MissingLastGood> {
         let (path, of, text) = match copy {
             ConfigurationCopy::Written { path, of, text } => (path, of, text),
-            // What lies there by now is of the filterd before, which may have read another text since.
+            // The copy on disk is that of the earlier filterd, which may have read another text since.
             ConfigurationCopy::Due { of, text } => return self.keep(self.prepare(&of, text.as_bytes())),
             ConfigurationCopy::Failed { why, of, text } => {
                 return Err(MissingLastGood { why, again: ConfigurationCopy::Due { of, text } });
@@ -162,17 +158,17 @@ impl LastGood {
         })
     }
 
-    /// What was prepared is the last good one, if its filterd died before it was.
+    /// Makes the prepared copy the last good one. Its filterd died before it could.
     pub fn take_prepared(&self) {
         _ = fs::rename(self.prepared(), &self.path);
     }
 
-    /// What was prepared is not to be the last good one.
+    /// Removes the prepared copy.
     pub fn discard(&self) {
         _ = fs::remove_file(self.prepared());
     }
 
-    /// There is none from now on.
+    /// Removes the last good copy.
     pub fn forget(&self) {
         _ = fs::remove_file(&self.path);
     }
@@ -182,7 +178,7 @@ fn headed(of: &Path, text: &str) -> String {
     format!("{HEAD}\n# {} {:08x}\n{text}", named(of), crc32fast::hash(text.as_bytes()))
 }
 
-/// The file it says it is of, and the text, if it is whole.
+/// The file that it names and the text, if the checksum is right.
 fn parted(whole: &str) -> Option<(&str, &str)> {
     let (line, text) = whole.strip_prefix(HEAD)?.strip_prefix("\n# ")?.split_once('\n')?;
     let (of, checksum) = line.rsplit_once(' ')?;
@@ -190,7 +186,8 @@ fn parted(whole: &str) -> Option<(&str, &str)> {
     is_whole.then_some((of, text))
 }
 
-/// The same for the same file, wherever filterd is started, and on one line, whatever its name is.
+/// The name of a file in the copy: absolute, thus independent of the working directory, and escaped to fit on
+/// one line.
 fn named(of: &Path) -> String {
     let path = absolute(of).unwrap_or_else(|_| of.to_owned());
     path.as_os_str().as_bytes().escape_ascii().to_string()
@@ -245,7 +242,8 @@ mod tests {
         config::parse(Path::new(OF), fs::read(place.path()).unwrap()).expect("it is a configuration itself");
     }
 
-    /// The one that runs reads the file, and again, while another one that has read it is about to take its place.
+    /// The running filterd reads the file twice, while another filterd that has read it is about to replace
+    /// it.
     #[test]
     fn newcomer_leaves_copies_until_it_takes_over() {
         let (place, of) = (Place::with_copy(), Path::new(OF));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::control::wire::snapshot::{Changes, Within};
 
-/// The bounds in microseconds, from what one address takes to what the growth of a table may take.
+/// The bounds in microseconds, from the time for one address to the time for the growth of a table.
 const TIMES: [u64; 10] = [10, 50, 100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 1_000_000];
 
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,4 @@
-//! `filterd detach`: removes what a filterd that no longer runs has left in the kernel.
+//! `filterd detach`: removes the objects that a filterd which no longer runs has left in the kernel.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;

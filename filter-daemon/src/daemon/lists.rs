@@ -1,5 +1,5 @@
-//! What is known of the lists that have files beside what is on them: their last good copies, which are written away from
-//! everybody, one reload's after the other's.
+//! The last good copies of lists that have files. They are written outside the owner, one reload after the
+//! other.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -19,60 +19,59 @@ use crate::source::copies::{self, CopyError, CopySource};
 use crate::state_directory::IF_REPLACED;
 use crate::text::Explanation;
 
-/// How long copies are waited for when filterd ends.
+/// How long filterd waits for copies when it ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A list, and the copy that there should be of it.
+/// A list, and the copy to keep of it.
 #[derive(Debug)]
 pub struct ListToKeep {
-    /// Its number.
     pub id: ListId,
-    /// What is known of it.
+    /// The record of the accepted list.
     pub accepted: AcceptedSource,
-    /// What was known of it before; this copy stays until there is a new one.
+    /// Its record before. The copy of that stays until there is a new one.
     pub before: Option<AcceptedSource>,
-    /// What the copy is to be made of, if there is none of this yet.
+    /// The source of the copy, if there is none yet.
     pub bytes: Option<CopySource>,
-    /// Since when and until when each of its entries is there, where that is to be told otherwise than a copy of before tells it.
+    /// When each entry was added and when it expires, where that differs from the previous copy.
     pub times: Option<EntryTimes>,
 }
 
 impl ListToKeep {
-    /// Is a copy written for it? Other times alone go behind what is there.
+    /// Whether the copy is written as a whole. Changed times alone are appended to an existing copy.
     fn is_made_anew(&self, copies: &Copies) -> bool {
         self.bytes.is_some() || self.times.is_some() && copies.has(&self.accepted)
     }
 }
 
-/// What became of each copy.
+/// The result of each copy.
 pub type Outcomes = Vec<Result<(), CopyError>>;
 
-/// Makes these, and keeps those that are there already.
+/// Makes the first copies, and keeps the second, which exist already.
 type Make = fn(&Copies, Vec<copies::CopyToKeep>, Vec<AcceptedSource>) -> Outcomes;
 
 /// The part of the owner's state that is about copies of lists.
 pub struct ListCopies {
     copies: Copies,
-    /// What is being written.
+    /// The write that runs.
     writing: Option<RunningWrite>,
-    /// What is to be written then.
+    /// The writes that wait for it.
     next: VecDeque<CopyPurpose>,
-    /// Copies that could not be made anew, and since when; the older ones stay.
+    /// Copies that could not be made, and since when. The older ones stay.
     failed: HashMap<ListId, FailedCopy>,
     /// When they are tried again.
     retry: Option<Retry>,
 }
 
-/// What copies are for.
+/// Why copies are written.
 #[derive(Debug)]
 enum CopyPurpose {
-    /// They are the last good ones.
+    /// They become the last good ones.
     Keep(Vec<ListToKeep>),
-    /// They are of what is on trial: the last good ones stay.
+    /// They are of lists on trial. The last good ones stay.
     TryOut(Vec<ListToKeep>),
-    /// Those that are there are to say anew when they were written, where that matters.
+    /// The existing copies record anew when they were written, where that matters.
     Renew,
-    /// Those of these are to say of which file each is: it was written anew since, with the same in it.
+    /// These copies record which file they belong to. It was written anew since, with the same contents.
     KnowFiles(Vec<AcceptedSource>),
 }
 
@@ -86,40 +85,39 @@ struct FailedCopy {
     told: Explanation,
     /// The last one that could be made.
     older: Option<AcceptedSource>,
-    /// Room on the disk makes no room for it.
+    /// Free space on the disk does not help.
     is_too_large: bool,
 }
 
 impl ListCopies {
-    /// The copies of this state directory.
     pub fn of(state: &Path) -> Self {
         let copies = Copies::of(state);
         Self { copies, writing: None, next: VecDeque::new(), failed: HashMap::new(), retry: None }
     }
 
-    /// Has copies of these written, and all others removed.
+    /// Writes copies of these lists, and removes all others.
     pub fn keep(&mut self, lists: Vec<ListToKeep>) {
         self.keep_soon(lists);
         self.write_next();
     }
 
-    /// The same once the owner has begun its work: whoever makes way for it has ended by then.
+    /// Like `keep`, once the owner runs. A filterd that it replaces has ended by then.
     pub fn keep_soon(&mut self, lists: Vec<ListToKeep>) {
         self.next.push_back(CopyPurpose::Keep(lists));
     }
 
-    /// The clock was set: has all copies say anew when they were written.
+    /// The clock was set: all copies record anew when they were written.
     pub fn renew(&mut self) {
         self.renew_soon();
         self.write_next();
     }
 
-    /// The same once the owner has begun its work.
+    /// Like `renew`, once the owner runs.
     pub fn renew_soon(&mut self) {
         self.next.push_back(CopyPurpose::Renew);
     }
 
-    /// Has these copies say of which files they are.
+    /// Records in these copies which files they belong to.
     pub fn know_files(&mut self, lists: Vec<AcceptedSource>) {
         if !lists.is_empty() {
             self.next.push_back(CopyPurpose::KnowFiles(lists));
@@ -127,14 +125,15 @@ impl ListCopies {
         }
     }
 
-    /// Has copies of these written beside the last good ones. Tells what is to be kept once they have stood their trial.
+    /// Writes copies of these lists next to the last good ones. Returns the copies to keep if the trial is
+    /// confirmed.
     pub fn try_out(&mut self, lists: Vec<ListToKeep>) -> Vec<ListToKeep> {
         let tried = self.try_out_soon(lists);
         self.write_next();
         tried
     }
 
-    /// The same once the owner has begun its work.
+    /// Like `try_out`, once the owner runs.
     pub fn try_out_soon(&mut self, lists: Vec<ListToKeep>) -> Vec<ListToKeep> {
         let tried = lists.iter().map(|list| {
             let is_tried = list.is_made_anew(&self.copies) || self.copies.is_tried(&list.accepted);
@@ -151,7 +150,7 @@ impl ListCopies {
         tried
     }
 
-    /// Waits until a reload's copies are written, or for ever if none are being written.
+    /// Waits until a reload's copies are written. Never returns if none are being written.
     pub async fn written(&mut self) -> Outcomes {
         match &mut self.writing {
             Some(writing) => match (&mut writing.task).await {
@@ -162,8 +161,8 @@ impl ListCopies {
         }
     }
 
-    /// Notes what became of them. What failed is tried again by and by, and by the next reload, which reads these lists anew.
-    /// True if nothing more is to be written.
+    /// Records the results. Failed copies are retried at growing intervals and by the next reload, which
+    /// reads their lists again. Returns true if nothing more is to be written.
     pub fn note(&mut self, outcomes: Outcomes, blocklist: &mut Blocklist) -> bool {
         let Some(writing) = self.writing.take() else { return true };
         let had_failed = !self.failed.is_empty();
@@ -171,7 +170,7 @@ impl ListCopies {
             let lists = blocklist.lists_mut();
             match outcome {
                 Ok(()) => _ = self.failed.remove(&id),
-                // It was renamed meanwhile, or is gone: what is asked for then tells.
+                // The list was renamed meanwhile, or is gone. The writes that wait cover it.
                 Err(_) if !lists.has(id) => {}
                 Err(error) => {
                     let name = lists.get(id).name.clone();
@@ -193,7 +192,7 @@ impl ListCopies {
         self.writing.is_none()
     }
 
-    /// How long until copies that failed are tried again.
+    /// How long until failed copies are tried again.
     pub fn until_due(&self) -> Option<Duration> {
         self.retry.filter(|_| self.writing.is_none()).map(|retry| retry.until_due())
     }
@@ -237,22 +236,20 @@ impl ListCopies {
         failed.older = failed.older.take().or(older);
     }
 
-    /// Is anything being written?
+    /// Whether anything is being written.
     pub fn is_writing(&self) -> bool {
         self.writing.is_some()
     }
 
-    /// Where they lie.
     pub fn copies(&self) -> &Copies {
         &self.copies
     }
 
-    /// Of this, is there a copy?
     pub fn has_copy(&self, accepted: &AcceptedSource) -> bool {
         self.copies.has(accepted)
     }
 
-    /// Waits until everything is written; a disk that hangs is not waited for for ever.
+    /// Waits until everything is written, at most `PATIENCE`, because a disk may hang.
     pub async fn end(&mut self, blocklist: &mut Blocklist) {
         let all = async {
             while self.writing.is_some() {
@@ -265,12 +262,13 @@ impl ListCopies {
         }
     }
 
-    /// What is to be told of lists of which there is no copy as they are now.
+    /// The messages for lists that have no copy of their present contents.
     pub fn without_copies(&self) -> impl Iterator<Item = Explanation> {
         self.failed.values().map(|failed| failed.told.clone())
     }
 
-    /// Lists in force whose copies are gone, and their files are not read anew: nothing is left of them for the next start.
+    /// Lists in force whose copies are gone and whose files are not read again. The next start has nothing of
+    /// them.
     pub fn gone(&self, blocklist: &Blocklist) -> Vec<Explanation> {
         let is_gone = |id: &ListId, list: &ListInfo| {
             let accepted = list.reading.as_ref().and_then(|reading| reading.accepted.as_ref());
@@ -280,7 +278,7 @@ impl ListCopies {
         gone.map(|(_, list)| explain_missing_copy(list)).collect()
     }
 
-    /// Lists that are not what their files say, and copies that could not be made.
+    /// Lists that differ from their files, and copies that could not be made.
     pub fn faults(&self, blocklist: &Blocklist) -> Vec<Fault> {
         let held_back = held_back(blocklist).map(|HeldBack { since, told, .. }| Fault {
             about: About::Lists,
@@ -297,7 +295,7 @@ impl ListCopies {
         held_back.chain(failed).collect()
     }
 
-    /// Begins to write what is to be written, unless something is being written.
+    /// Starts the next write, unless one runs.
     pub fn write_next(&mut self) {
         if self.writing.is_some() {
             return;
@@ -328,7 +326,7 @@ impl ListCopies {
     }
 
     fn write(&mut self, lists: Vec<ListToKeep>, make: Make) {
-        // Of those that are as an older copy says again there is one. What could not be written has no stamp.
+        // Lists that equal an older copy have one again. A list whose copy could not be written has no stamp.
         let is_without = |list: &ListToKeep| {
             let is_written = list.bytes.is_some() || list.times.is_some();
             is_written || list.accepted.stamp.is_none() || !self.copies.says(&list.accepted)
@@ -362,7 +360,7 @@ impl ListCopies {
     }
 }
 
-/// What is to be told of a list of which there is no copy as it is in force.
+/// The message for a list that has no copy of its contents in force.
 pub fn explain_missing_copy(list: &ListInfo) -> Explanation {
     Explanation::new(
         format!("there is no copy of list \"{}\"", list.called()),
@@ -370,7 +368,7 @@ pub fn explain_missing_copy(list: &ListInfo) -> Explanation {
     )
 }
 
-/// Lists that are not what their files say.
+/// Lists that differ from their files.
 pub fn held_back(blocklist: &Blocklist) -> impl Iterator<Item = HeldBack> {
     blocklist.lists().iter().filter_map(|(_, list)| {
         let trouble = list.reading.as_ref()?.trouble.as_ref()?;

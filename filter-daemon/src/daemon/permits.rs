@@ -30,7 +30,7 @@ pub fn read_from(configuration: PathBuf) -> PermitReader {
 }
 
 /// Starts the process that starts fetches. If the daemon stays root, that process runs as `nobody`, which may
-/// not be able to read the configuration. In this case it fetches whatever the daemon orders.
+/// not be able to read the configuration. In this case it fetches everything that the daemon orders.
 pub fn start_fetcher(run: &Run) -> std::io::Result<Fetcher> {
     let (user, log) = (run.user.as_ref(), run.log.words());
     if user.map_or_else(geteuid, |user| user.uid).is_root() {

@@ -1,5 +1,5 @@
-//! The configuration and its lists are read away from the owner, one reading at a time. Whoever asks while another is under
-//! way may have changed what that one has read already, and so gets a further one.
+//! Reads the configuration and its lists outside the owner, one reading at a time. A request that comes
+//! during a reading gets a further one, because files may have changed after they were read.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,39 +18,39 @@ use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::{Reply, Request};
 use crate::control::wire::{Failure, diff};
 
-/// Readings, and who waits for what comes of them.
+/// The readings, and the clients that wait for their results.
 pub struct Readings {
-    /// None while somebody reads.
+    /// Absent while a reading runs.
     sources: Option<ListSources>,
     now: Option<RunningRead>,
     next: VecDeque<ReadRequest>,
-    /// Lists that are to be read when nothing else is.
+    /// Lists to read when no other reading waits.
     stale: BTreeSet<Arc<str>>,
-    /// Lists whose copies are to be made then, out of files that say what is in force.
+    /// Lists to copy at the same time, from files whose contents are in force.
     uncopied: BTreeSet<Arc<str>>,
 }
 
-/// What is read for, and who waits for what comes of it.
+/// The purpose of a reading, and who waits for its result.
 enum ReadRequest {
-    /// To be made true, with what was said of it.
+    /// The result takes effect.
     Reload { request: Request, waiting: Vec<ReplyTo<Reply>> },
-    /// What was before a trial is to be made true.
+    /// The configuration from before a trial takes effect again.
     Rollback,
-    /// To be compared with what is.
+    /// The result is compared with the configuration in force.
     Diff(ReplyTo<diff::Reply>),
-    /// Of the configuration in force, these lists.
+    /// These lists of the configuration in force are read.
     Refresh(BTreeSet<Arc<str>>),
 }
 
-/// What was read.
+/// The result of a reading, by its purpose.
 pub enum ReadResult {
-    /// It is to be made true.
+    /// The configuration is to take effect.
     Reload(Loaded),
-    /// It is to be compared with what is.
+    /// The configuration is to be compared with the one in force.
     Diff(Compared),
 }
 
-/// What the thread that reads is to read.
+/// The work of the thread that reads.
 enum ReadTask {
     File(Accept),
     Before,
@@ -64,14 +64,14 @@ struct RunningRead {
 }
 
 impl Readings {
-    /// Readings with what was learned by earlier ones.
+    /// Starts with the knowledge of earlier readings.
     pub fn of(sources: ListSources) -> Self {
         let (stale, uncopied) = (BTreeSet::new(), BTreeSet::new());
         Self { sources: Some(sources), now: None, next: VecDeque::new(), stale, uncopied }
     }
 
-    /// Notes that it is to be read, or read again. Whoever accepts anything has a reading alone: what is wrong with their words
-    /// is nothing to others.
+    /// Queues a reload. A request with `accept` gets a reading of its own, so that its errors do not affect
+    /// other clients.
     pub fn ask(&mut self, request: Request, answer: Option<ReplyTo<Reply>>) {
         match self.next.back_mut() {
             Some(ReadRequest::Reload { request: last, waiting }) if is_plain(&request) && is_plain(last) => {
@@ -81,28 +81,28 @@ impl Readings {
         }
     }
 
-    /// Notes that it is to be read, and compared with what is then.
+    /// Queues a comparison of the files with the configuration in force.
     pub fn ask_diff(&mut self, answer: ReplyTo<diff::Reply>) {
         self.next.push_back(ReadRequest::Diff(answer));
     }
 
-    /// Notes that these lists of the configuration in force are to be read. Reloads come first: they read them, too.
+    /// Queues these lists of the configuration in force. Reloads come first, because they read the lists too.
     pub fn ask_refresh(&mut self, lists: impl IntoIterator<Item = Arc<str>>) {
         self.stale.extend(lists);
     }
 
-    /// Notes that copies of these lists are to be made, which the disk has refused. Nothing else that their files say by now
-    /// takes effect.
+    /// Queues copies of these lists, which the disk refused. Other contents that their files have by now do
+    /// not take effect.
     pub fn ask_copies(&mut self, lists: impl IntoIterator<Item = Arc<str>>) {
         self.uncopied.extend(lists);
     }
 
-    /// What was fetched is not to be read before it is fetched again.
+    /// Forgets the lists that were fetched. They are read when they are fetched again.
     pub fn forget_refresh(&mut self) {
         self.stale.clear();
     }
 
-    /// The lists that are read for a refresh, if one is under way.
+    /// The lists that are read for a refresh, if one runs.
     pub fn refreshed(&self) -> Option<&BTreeSet<Arc<str>>> {
         match &self.now.as_ref()?.asked {
             ReadRequest::Refresh(lists) => Some(lists),
@@ -110,13 +110,13 @@ impl Readings {
         }
     }
 
-    /// Is nothing to be read but lists that have changed?
+    /// Whether a refresh is the only thing to read.
     pub fn is_refresh_next(&self) -> bool {
         let is_any = !self.stale.is_empty() || !self.uncopied.is_empty();
         self.now.is_none() && self.next.is_empty() && is_any
     }
 
-    /// Begins to read them.
+    /// Starts to read the lists that are queued.
     pub fn begin_refresh(&mut self, config: &Config, known: Vec<KnownList>) {
         let (lists, config) = (std::mem::take(&mut self.stale), config.clone());
         let uncopied = std::mem::take(&mut self.uncopied);
@@ -125,23 +125,23 @@ impl Readings {
         });
     }
 
-    /// Notes that what was before a trial is to be read, before anything else is.
+    /// Queues a rollback before everything else.
     pub fn ask_rollback(&mut self) {
         self.next.push_front(ReadRequest::Rollback);
     }
 
-    /// Is a reload next that is to be on trial?
+    /// Whether the next reading is for a reload on trial.
     pub fn is_trial_next(&self) -> bool {
         matches!(self.next.front(), Some(ReadRequest::Reload { request, .. }) if request.confirm.is_some())
     }
 
-    /// Is a reload asked for that is to be on trial, or under way?
+    /// Whether a reload on trial is queued or runs.
     pub fn is_trial_asked(&self) -> bool {
         let is_trial = |asked: &ReadRequest| matches!(asked, ReadRequest::Reload { request, .. } if request.confirm.is_some());
         self.now.as_ref().is_some_and(|now| is_trial(&now.asked)) || self.next.iter().any(is_trial)
     }
 
-    /// Refuses all who have asked for a reload that has not begun. Tells whether nobody is told.
+    /// Refuses all queued reloads. Returns whether one of them has no client that waits.
     pub fn refuse(&mut self, why: &Failure) -> bool {
         let mut is_silent = false;
         self.next.retain_mut(|asked| {
@@ -153,28 +153,29 @@ impl Readings {
         is_silent
     }
 
-    /// The reload that is read for, if it is to be on trial: for how long, and by whom.
+    /// The time limit and the user of the reload that runs, if it is on trial.
     pub fn trial(&self) -> Option<(Duration, &str)> {
         let ReadRequest::Reload { request, .. } = &self.now.as_ref()?.asked else { return None };
         Some((request.confirm?, &request.by))
     }
 
-    /// Is what was before a trial read?
+    /// Whether a rollback is being read.
     pub fn is_rollback(&self) -> bool {
         self.now.as_ref().is_some_and(|reading| matches!(reading.asked, ReadRequest::Rollback))
     }
 
-    /// Does nobody read, or wait for it?
+    /// Whether nothing is being read or queued.
     pub fn is_idle(&self) -> bool {
         self.now.is_none() && self.next.is_empty()
     }
 
-    /// Is it to be read now?
+    /// Whether the next reading can start.
     pub fn is_due(&self) -> bool {
         self.now.is_none() && !self.next.is_empty()
     }
 
-    /// Begins to read for those who have waited longest. Are copies being written of what is `known`, so that none is missed?
+    /// Starts the reading that has waited longest. While copies of `known` are being written (`is_writing`),
+    /// no copy counts as missing.
     pub fn begin(
         &mut self,
         source: ConfigurationSource,
@@ -218,7 +219,7 @@ impl Readings {
         self.now = Some(RunningRead { began: clock::instant(), loading: Some(loading), asked });
     }
 
-    /// Waits until everything is read, or for ever if nobody reads.
+    /// Waits until everything is read. Never returns if nothing is being read.
     pub async fn read(&mut self) -> Result<ReadResult, DaemonError> {
         let Some(loading) = self.now.as_mut().and_then(|reading| reading.loading.as_mut()) else {
             return std::future::pending().await;
@@ -231,18 +232,18 @@ impl Readings {
         read.0
     }
 
-    /// Does any client wait for what comes of it?
+    /// Whether a client waits for the reload that runs.
     pub fn is_waited_for(&self) -> bool {
         let asked = self.now.as_ref().map(|reading| &reading.asked);
         matches!(asked, Some(ReadRequest::Reload { waiting, .. }) if !waiting.is_empty())
     }
 
-    /// Is what is read only to be compared with what is?
+    /// Whether the reading is for a comparison only.
     pub fn is_for_diff(&self) -> bool {
         self.now.as_ref().is_some_and(|reading| matches!(reading.asked, ReadRequest::Diff(_)))
     }
 
-    /// What those accept who asked for it.
+    /// The names that the clients of this reading accept.
     pub fn accept(&self) -> Accept {
         match self.now.as_ref().map(|reading| &reading.asked) {
             Some(ReadRequest::Reload { request, .. }) => request.accept.clone(),
@@ -252,33 +253,33 @@ impl Readings {
         }
     }
 
-    /// When the reading under way began.
+    /// When the reading that runs began.
     pub fn began(&self) -> Option<Instant> {
         Some(self.now.as_ref()?.began)
     }
 
-    /// What was read is in force, or refused: tells all who wait.
+    /// Ends a reload and sends its result to all who wait.
     pub fn end(&mut self, result: Result<Reply, Failure>) {
         let Some(ReadRequest::Reload { waiting, .. }) = self.now.take().map(|reading| reading.asked) else {
             return;
         };
-        // A client that has gone meanwhile is told nothing.
+        // A client may have disconnected.
         waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));
     }
 
-    /// What was read of lists is in force, or refused.
+    /// Ends a refresh, successful or refused.
     pub fn end_refresh(&mut self) {
         self.now = None;
     }
 
-    /// What was read was compared: tells who waits.
+    /// Ends a comparison and sends its result.
     pub fn end_diff(&mut self, result: Result<diff::Reply, Failure>) {
         let Some(ReadRequest::Diff(answer)) = self.now.take().map(|reading| reading.asked) else { return };
         _ = answer.send(result);
     }
 }
 
-/// Is nothing said that others have not said, too?
+/// Whether the request has no options, so that it can share a reading.
 fn is_plain(request: &Request) -> bool {
     request.accept.is_empty() && request.confirm.is_none()
 }

@@ -1,4 +1,4 @@
-//! Those who wait until lists are fetched, and read again.
+//! Clients that wait until lists are fetched and read.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,39 +10,38 @@ use crate::control::wire::refresh::Reply;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::source::feeds::FeedKey;
 
-/// Those who wait for lists to be fetched and read.
+/// The clients that wait for lists to be fetched and read.
 #[derive(Default)]
 pub struct Refreshing {
     /// In the order in which they came.
     pub waiting: Vec<WaitingRefresh>,
-    /// Why what was fetched is not in force, since when.
+    /// Why fetched entries are not in force, and since when.
     pub refused: Option<Fault>,
 }
 
-/// One of them.
+/// A client that waits for lists.
 pub struct WaitingRefresh {
-    /// What is to be read.
+    /// The lists to read.
     pub lists: Vec<Arc<str>>,
     /// The feeds that are still to be fetched.
     pub fetching: BTreeSet<FeedKey>,
-    /// What was on the lists before.
+    /// The contents of the lists when the client asked.
     pub before: Vec<Option<ContentsMark>>,
-    /// What was changed of them so far.
+    /// The changes to these lists since then.
     pub so_far: Reloaded,
-    /// To whom it is told.
     pub reply: ReplyTo<Reply>,
 }
 
-/// What tells what was on a list from what is: bytes, and a sum over them.
+/// Identifies the contents of a list: polarity, bytes and their checksum.
 pub type ContentsMark = (Polarity, u64, u32);
 
 impl Refreshing {
-    /// What was fetched and cannot be put in force.
+    /// The fault shown while fetched entries could not take effect.
     pub fn fault(&self) -> Option<Fault> {
         self.refused.clone()
     }
 
-    /// This was changed of these lists.
+    /// Adds the changes of a refresh to the clients that wait for these lists.
     pub fn add(&mut self, lists: &BTreeSet<Arc<str>>, reloaded: &Reloaded) {
         let concerned =
             self.waiting.iter_mut().filter(|waiting| waiting.lists.iter().any(|list| lists.contains(list)));

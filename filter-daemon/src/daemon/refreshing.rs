@@ -1,5 +1,5 @@
-//! A refresh: lists that were fetched, or that somebody asked for by name, are read with the configuration in force, and made
-//! true as a reload is. It waits while something is on trial: nothing else is to come then.
+//! A refresh reads lists that were fetched, or that a client named, with the configuration in force. Their
+//! changes take effect like those of a reload. It waits while a trial is on: nothing else may change then.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::control::wire::{About, Failure, Fault};
 use crate::text::Explanation;
 
 impl Owner {
-    /// Has these lists fetched, where they are, and read; all that are fetched if none is named.
+    /// Fetches these lists if they have a URL, and reads them. Without names, refreshes all that are fetched.
     pub(super) fn refresh(&mut self, lists: Vec<ListName>, reply: ReplyTo<Reply>) {
         let lists = match self.refreshable(&lists) {
             Ok(lists) => lists,
@@ -37,7 +37,7 @@ impl Owner {
         let rows = self.protection.blocklist().lists();
         let before = lists.iter().map(|list| contents(rows, list)).collect();
         let fetching = self.feeds.ask(&lists);
-        // What is not fetched is read at once.
+        // Lists that are not fetched are read at once.
         self.refreshing.waiting.push(WaitingRefresh {
             lists,
             fetching,
@@ -69,7 +69,8 @@ impl Owner {
         Ok(said.filter(is_meant).map(|list| list.name.as_str().into()).collect())
     }
 
-    /// What the filterd before has fetched while this one began is read, too, and what nobody wants any more goes.
+    /// Reads also what the earlier filterd fetched while this one started, and removes files of feeds that
+    /// are gone.
     pub(super) fn begin_to_fetch(&mut self) {
         self.feeds.look_again();
         if !self.configuration.trial.is_on() {
@@ -80,7 +81,7 @@ impl Owner {
         self.read_next();
     }
 
-    /// Has databases looked at that are due, and lists read for which one has changed.
+    /// Checks the databases that are due, and reads the lists whose database changed.
     pub(super) fn mind_databases(&mut self) {
         let due = self.databases.take_due();
         if !due.is_empty() {
@@ -89,9 +90,9 @@ impl Owner {
         }
     }
 
-    /// Writes again the copies that the disk has refused, where it is time.
+    /// Writes the copies that the disk refused again, if they are due.
     pub(super) fn write_copies_again(&mut self) {
-        // First, since what is read for the lists is a reading, too.
+        // This comes first, because the lists' copies need a reading too.
         self.configuration.keep_again(!self.readings.is_idle());
         let due = self.lists.take_due(self.protection.blocklist());
         if !due.is_empty() {
@@ -100,10 +101,10 @@ impl Owner {
         }
     }
 
-    /// A list was fetched, or could not be.
+    /// Handles the end of a fetch, successful or not.
     pub(super) fn note_fetched(&mut self, came: EndedFetch) {
         let Some(done) = self.feeds.note(came) else { return };
-        // Before what was fetched is in force: it may name its own server.
+        // Before the fetched entries are in force: they may contain the feed's own server.
         self.guard.follow_feeds(self.feeds.facts());
         self.guard.look_at_files(&mut self.protection);
         self.readings.ask_refresh(done.lists);
@@ -113,7 +114,7 @@ impl Owner {
         self.read_what_is_fetched();
     }
 
-    /// The configuration may have fewer feeds than before: nobody waits for what is no more.
+    /// Stops waiting for feeds that the configuration no longer has.
     pub(super) fn forget_feeds_that_are_gone(&mut self) {
         for waiting in &mut self.refreshing.waiting {
             waiting.fetching.retain(|key| self.feeds.has(*key));
@@ -121,7 +122,7 @@ impl Owner {
         self.read_what_is_fetched();
     }
 
-    /// Has read what those wait for of whom everything is fetched.
+    /// Reads the lists of the clients whose feeds are all fetched.
     fn read_what_is_fetched(&mut self) {
         let all = self.refreshing.waiting.iter().filter(|waiting| waiting.fetching.is_empty());
         let lists: Vec<_> = all.flat_map(|waiting| waiting.lists.clone()).collect();
@@ -129,7 +130,7 @@ impl Owner {
         self.read_next();
     }
 
-    /// Begins to read lists, if nothing else is to be read.
+    /// Starts to read lists, if nothing else is to be read.
     pub(super) fn read_stale(&mut self) {
         if !self.readings.is_refresh_next() {
             return;
@@ -142,7 +143,7 @@ impl Owner {
         self.readings.begin_refresh(&self.config, known);
     }
 
-    /// What was read of lists is to be made true.
+    /// Starts to apply the lists that were read.
     pub(super) fn begin_refresh(&mut self, loaded: Loaded) {
         match RunningReload::begin(loaded, self.protection.blocklist_mut()) {
             Ok(reload) => self.reload.begin(reload),
@@ -150,7 +151,7 @@ impl Owner {
         }
     }
 
-    /// It is in force, with its copies on disk, or was refused.
+    /// Ends a refresh that is in force, with its copies on disk, or that was refused.
     pub(super) fn end_refresh(&mut self, refreshed: Result<Reloaded, DaemonError>) {
         let lists = self.readings.refreshed().cloned().unwrap_or_default();
         match &refreshed {
@@ -175,7 +176,7 @@ impl Owner {
                     );
                 }
             }
-            // Only copies were to be made: they are tried again.
+            // Only copies were to be made. They are tried again.
             Err(_) if lists.is_empty() => {}
             Err(error) => {
                 let message = format!(
@@ -198,7 +199,7 @@ impl Owner {
         self.read_next();
     }
 
-    /// Tells those who wait for nothing else any more.
+    /// Replies to the clients whose lists are all fetched and read.
     fn tell_refreshed(
         &mut self,
         are_read: &dyn Fn(&[Arc<str>]) -> bool,
@@ -211,7 +212,7 @@ impl Owner {
             let lists = lists.map(|(list, before)| self.refreshed(list, *before, refreshed)).collect();
             let Reloaded { entered, left, allowed, disallowed, warnings, not_kept, .. } = waiting.so_far;
             let reply = Reply { entered, left, allowed, disallowed, warnings, lists, not_kept };
-            // A client that has gone meanwhile is told nothing.
+            // A client may have disconnected.
             _ = waiting.reply.send(Ok(reply));
         }
         self.refreshing.waiting.append(&mut all);
@@ -252,7 +253,7 @@ impl Owner {
     }
 }
 
-/// What is on a list, if it was ever believed, and whether that is blocked or allowed.
+/// The contents of a list, if any were ever accepted, and whether they are blocked or allowed.
 fn contents(rows: &ListRegistry, list: &str) -> Option<ContentsMark> {
     let row = rows.get(rows.find(list)?);
     let accepted = row.reading.as_ref()?.accepted.as_ref()?;

@@ -1,4 +1,4 @@
-//! A reload from its first word to its last: asked for, read, begun, and, when its pages are done, told.
+//! A reload in the owner: requested, read, applied in pages, and then reported.
 
 use tracing::{error, info};
 
@@ -21,14 +21,14 @@ use crate::source::trouble::Phrasing;
 use crate::text::Explain;
 
 impl Owner {
-    /// Has the configuration read, away from everybody.
+    /// Requests a reload, which is read outside the owner.
     pub(super) fn read(&mut self, request: Request, answer: Option<ReplyTo<Reloaded>>) {
         self.readings.ask(request, answer);
         self.read_next();
     }
 
-    /// Reads once more what was read while another filterd had this place, if it is another thing by now than what had this
-    /// checksum: that one may have been told to reload since, and has answered.
+    /// Reads configuration and lists again after replacing another filterd. `checksum` is that of the
+    /// configuration read before that. The other filterd may have reloaded since and reported success.
     pub fn read_what_has_changed(&mut self, checksum: u32) {
         let is_other = |path| config::read(path).is_ok_and(|text| crc32fast::hash(&text) != checksum);
         if self.run.config.path().is_some_and(is_other) {
@@ -41,10 +41,10 @@ impl Owner {
         self.readings.ask_refresh(read);
     }
 
-    /// Begins to read if somebody has asked for it, and nobody reads.
+    /// Starts the next reading, unless one runs.
     pub(super) fn read_next(&mut self) {
         self.refuse_beside_trial();
-        // What is to be put back one day must have its copies.
+        // A trial needs the copies of the lists in force for its rollback.
         let waits = self.readings.is_trial_next() && self.lists.is_writing();
         if self.readings.is_due() && !waits {
             let known = reload::known(self.protection.blocklist());
@@ -55,15 +55,16 @@ impl Owner {
         self.read_stale();
     }
 
-    /// Has the configuration read, to be compared with what is.
+    /// Requests a comparison of the files with what is in force.
     pub(super) fn read_for_diff(&mut self, answer: ReplyTo<diff::Reply>) {
         self.readings.ask_diff(answer);
         self.read_next();
     }
 
-    /// What was read is for whoever asked for it.
+    /// Passes the result of a reading to the operation that requested it.
     pub(super) async fn take_reading(&mut self, read: Result<ReadResult, DaemonError>) {
-        // What came while it was read is allowed before anything is blocked.
+        // Files of the guard may have changed meanwhile. Their addresses are allowed before anything is
+        // blocked.
         self.guard.look_at_files(&mut self.protection);
         match read {
             Ok(ReadResult::Reload(loaded)) if self.readings.refreshed().is_some() => {
@@ -76,7 +77,7 @@ impl Owner {
         }
     }
 
-    /// It is compared, if a reload could make it true.
+    /// Starts a comparison, if a reload of the same files would be accepted.
     async fn begin_diff(&mut self, read: Compared) {
         let after = read.loaded().config.interfaces_besides(&self.run.interfaces);
         if let Err(error) = self.must_be_possible(&read.loaded().config) {
@@ -97,13 +98,13 @@ impl Owner {
         }
     }
 
-    /// Tells who waits for it.
+    /// Replies to the client that requested the comparison.
     pub(super) fn end_diff(&mut self, found: Result<diff::Reply, DaemonError>) {
         self.readings.end_diff(found.map_err(|error| super::serve::failure::of(&error)));
         self.read_next();
     }
 
-    /// What was read is to be made true, if it is valid.
+    /// Starts to apply a configuration, if it is valid.
     fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
         let reload = loaded
             .and_then(|loaded| self.admit(loaded))
@@ -117,7 +118,7 @@ impl Owner {
         }
     }
 
-    /// Refuses what a start would refuse, too.
+    /// Refuses what a start would refuse as well.
     fn admit(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
         self.must_be_possible(&loaded.config)?;
         self.must_be_acceptable(&loaded.config)?;
@@ -125,7 +126,7 @@ impl Owner {
         Ok(loaded)
     }
 
-    /// What whoever asked for it accepts, has to be named.
+    /// Every name in `accept` must be that of a list or an interface.
     fn must_be_acceptable(&self, config: &Config) -> Result<(), DaemonError> {
         let lists: Vec<_> = config.lists.iter().map(|list| list.name.as_str()).collect();
         let interfaces = config.interfaces_besides(&self.run.interfaces);
@@ -151,7 +152,8 @@ impl Owner {
         if leaves_none { Err(DaemonError::LeavesNoInterface { filtered }) } else { possible }
     }
 
-    /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
+    /// Ends a reload that was applied or undone. Its client gets the reply once the copies of the lists are
+    /// on disk.
     pub(super) async fn finish_reload(&mut self, mut reload: RunningReload) {
         let ends = self.readings.trial().map(|_| reload.take_ends(self.protection.blocklist().lists()));
         match reload.finish(self.protection.blocklist_mut()) {
@@ -180,7 +182,7 @@ impl Owner {
         }
     }
 
-    /// Copies of lists are on disk, or could not be made.
+    /// Handles the results of writing the copies of lists.
     pub(super) fn note_copies(&mut self, outcomes: Outcomes) {
         let are_all = self.lists.note(outcomes, self.protection.blocklist_mut());
         if are_all {
@@ -196,7 +198,7 @@ impl Owner {
         }
     }
 
-    /// What else a configuration says.
+    /// Applies everything else in a configuration besides its entries.
     async fn follow(&mut self, config: Config, mut reloaded: Reloaded) -> Reloaded {
         let before = std::mem::replace(&mut self.config, config);
         self.configuration.set_mode(self.mode());
@@ -228,7 +230,8 @@ impl Owner {
         reloaded
     }
 
-    /// Was this list put back, and so with all that is said of it? One that was waiting for a file that is believed waits again.
+    /// Whether a rollback restored this list as the configuration has it. A list may have had another
+    /// polarity then, because it was waiting for a file to be accepted.
     fn is_put_back(&self, name: &str) -> bool {
         let lists = self.protection.blocklist().lists();
         let said = self.config.lists.iter().find(|list| list.name.as_str() == name);
@@ -237,7 +240,7 @@ impl Owner {
         is_as_said && self.readings.is_rollback() && !self.configuration.trial.has_lost(name)
     }
 
-    /// Does what is on this list stay as long as the configuration says?
+    /// Whether the entries of this list stay as long as the configuration says.
     fn stays_as_said(&self, name: &str) -> bool {
         let lists = self.protection.blocklist().lists();
         let said = self.config.lists.iter().find(|list| list.name.as_str() == name);
@@ -245,7 +248,7 @@ impl Owner {
         said.zip(there).is_some_and(|(said, there)| said.ttl == there)
     }
 
-    /// What it says of interfaces; and what became of them.
+    /// Applies the interfaces of the configuration, and reports the changes.
     async fn follow_interfaces(&mut self, reloaded: &mut Reloaded) {
         let (before, accepted) = (self.interfaces.filtered(), self.interfaces.accepted());
         if self.readings.is_rollback() {
@@ -264,13 +267,13 @@ impl Owner {
         reloaded.attached = beyond(&before, &after);
         reloaded.detached = beyond(&after, &before);
         reloaded.faults = self.interfaces.faults().collect();
-        // What refuses is a fault.
+        // An interface that refuses is reported as a fault already.
         if reloaded.faults.is_empty() {
             reloaded.warnings.extend(refused.iter().map(|error| error.explain().to_string()));
         }
     }
 
-    /// Tells everybody who waits for it, and begins anew for those who asked too late for what was read.
+    /// Replies to all clients of this reload, and starts the reading for later requests.
     fn end_reload(&mut self, mut reloaded: Result<Reloaded, DaemonError>) {
         if self.readings.refreshed().is_some() {
             self.end_refresh(reloaded);
@@ -279,10 +282,10 @@ impl Owner {
         match &mut reloaded {
             Ok(reloaded) => {
                 self.end_well();
-                // Whoever asked has waited for the copies, too.
+                // The time includes writing the copies, which the client waited for.
                 let took = self.readings.began().map(|began| began.elapsed().as_millis()).unwrap_or_default();
                 reloaded.milliseconds = u64::try_from(took).unwrap_or(u64::MAX);
-                // What is put back says nothing of what has come.
+                // A rollback says nothing about the fetched files.
                 if !self.readings.is_rollback() {
                     let read = self.config.lists.iter().map(|list| list.name.as_str());
                     self.feeds.judge(read, self.protection.blocklist().lists());
@@ -307,7 +310,7 @@ impl Owner {
                     self.end_without_trial();
                 }
                 self.configuration.note_refusal(error);
-                // Else it is told with who asked for it.
+                // Otherwise the client reports it.
                 if !self.readings.is_waited_for() {
                     error!("reload failed, nothing was changed: {}", error.brief());
                 }

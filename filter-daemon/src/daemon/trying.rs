@@ -1,4 +1,4 @@
-//! A reload on trial, from its first word to its last: begun with a way back, confirmed, or rolled back.
+//! A reload on trial, from its request to its end: prepared with a way back, confirmed, or rolled back.
 
 use super::error::DaemonError;
 use super::lists::{explain_missing_copy, held_back};
@@ -13,7 +13,7 @@ use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::control::wire::{confirm, rollback};
 use crate::text::Explanation;
 
-/// What mends it is a reload, which would take what is to be tried as well.
+/// Extends a remedy that contains a reload: a reload would also apply the edits that were to be tried.
 fn before_it_is_tried(why: Explanation) -> Explanation {
     let remedy = why.remedy.map(|remedy| format!("{remedy}\n")).unwrap_or_default();
     let remedy = format!(
@@ -23,7 +23,7 @@ fn before_it_is_tried(why: Explanation) -> Explanation {
 }
 
 impl Owner {
-    /// Nothing else is to come while something is on trial.
+    /// Refuses other reloads while a trial is on.
     pub(super) fn refuse_beside_trial(&mut self) {
         let Some(why) = self.configuration.trial.refusal() else { return };
         if self.readings.refuse(&failure::of(&DaemonError::OnTrial(why.clone()))) {
@@ -31,7 +31,7 @@ impl Owner {
         }
     }
 
-    /// What is to be on trial must have a way back, which is on disk before anything is changed.
+    /// Prepares the way back of a trial. It is on disk before anything is changed.
     pub(super) fn prepare_trial(&mut self, loaded: Loaded) -> Result<Loaded, DaemonError> {
         if self.readings.is_rollback() {
             let lost = |list: &LoadedList| matches!(list.found, ListFinding::Doubted { targets: None, .. });
@@ -63,7 +63,7 @@ impl Owner {
         Ok(loaded)
     }
 
-    /// Why what is in force could not be put back, if that is so.
+    /// Why the configuration in force could not be restored, if there is a reason.
     fn without_way_back(&self) -> Option<Explanation> {
         let lists = || self.protection.blocklist().lists().iter().map(|(_, list)| list);
         self.configuration
@@ -73,11 +73,12 @@ impl Owner {
             .or_else(|| lists().find_map(|list| self.missing_copy(list)))
     }
 
-    /// A list of which only a part is in force has no copy of that part; one of which nothing is in force needs none.
+    /// Reports a list without a copy of its entries in force. If only part of a list is in force, its copy
+    /// does not count. An empty list needs none.
     fn missing_copy(&self, list: &ListInfo) -> Option<Explanation> {
         let reading =
             list.reading.as_ref().filter(|_| list.origin == Origin::File && *list.name != *CONFIG_LIST)?;
-        // What is over is named still: nothing of the copy is missing for that.
+        // The copy still names expired entries, so it is complete.
         let entries_named = list.entries + list.spent.len() as u64;
         let is_in_part = |entries: u64| reading.trouble.is_some() && entries != entries_named;
         let is_kept = reading
@@ -88,13 +89,13 @@ impl Owner {
         (!is_kept && !is_nothing).then(|| explain_missing_copy(list))
     }
 
-    /// A reload, or what was to be put back, is in force.
+    /// Records that a reload or a rollback is in force.
     pub(super) fn end_well(&mut self) {
         if self.readings.is_rollback() {
             self.configuration.trial.end_rollback();
             self.configuration.note_rollback();
             self.configuration.drop_way_back();
-            // Lists are what they were: what was fetched meanwhile comes when it is fetched next, as it does otherwise.
+            // Lists are restored too. Entries that were fetched meanwhile come with the next fetch.
             self.readings.forget_refresh();
         } else if self.readings.trial().is_some() {
             self.configuration.note_trial();
@@ -104,7 +105,7 @@ impl Owner {
         }
     }
 
-    /// Begins to roll back what nobody has confirmed in time, or what somebody does not want.
+    /// Starts a rollback if the time of a trial is over, or if a user asked for it.
     pub(super) fn mind_trial(&mut self) {
         let trial = &mut self.configuration.trial;
         trial.catch_up();
@@ -117,7 +118,7 @@ impl Owner {
         }
     }
 
-    /// What is on trial, or is about to be, is not wanted: who says so is told when what was before is in force again.
+    /// Handles a rollback request. The reply comes when the previous configuration is in force again.
     pub(super) fn roll_back(&mut self, reply: ReplyTo<rollback::Reply>) {
         if self.configuration.trial.is_on() || self.readings.is_trial_asked() {
             self.rolling_back.push(reply);
@@ -127,9 +128,10 @@ impl Owner {
         _ = reply.send(Ok(rollback::Reply { already, ..rollback::Reply::default() }));
     }
 
-    /// What was before is in force again, or could not be put back.
+    /// Replies to rollback requests when the rollback succeeded or failed.
     pub(super) fn end_rolling_back(&mut self, result: Result<&Reloaded, &DaemonError>) {
-        // That the others are what they were, whatever their files say, is what was asked for.
+        // A rollback restores lists even if their files differ, so only lists that are lost count as held
+        // back.
         let is_lost = |held: &&HeldBack| self.configuration.trial.has_lost(&held.list);
         let undone = result.map(|undone| {
             let held_back = undone.held_back.iter().filter(is_lost).cloned().collect();
@@ -142,7 +144,7 @@ impl Owner {
         self.rolling_back.drain(..).for_each(|reply| _ = reply.send(told.clone()));
     }
 
-    /// What was to be on trial was refused: there is nothing to be put back.
+    /// Handles the refusal of a reload that was to be on trial: nothing needs to be restored.
     pub(super) fn end_without_trial(&mut self) {
         self.configuration.trial.abandon();
         self.configuration.drop_way_back();
@@ -153,11 +155,11 @@ impl Owner {
         }
     }
 
-    /// What is on trial stays: its copies are written, and whoever has confirmed it is told then.
+    /// Confirms the trial. The reply comes when its copies are written.
     pub(super) fn confirm(&mut self, reply: ReplyTo<confirm::Reply>) {
         let Some(to_keep) = self.configuration.trial.confirm() else {
             let rolled_back = self.configuration.trial.rolled_back().map(clock::on_the_wall);
-            // Whoever asks twice while the copies are being written is told with the first.
+            // A second request while the copies are being written gets the reply of the first.
             if self.configuration.trial.is_confirmed() {
                 self.confirming.push(reply);
             } else {
@@ -176,7 +178,7 @@ impl Owner {
         self.confirming.push(reply);
     }
 
-    /// The copies of what was confirmed are on disk, or could not be made.
+    /// Replies to `confirm` when the copies are on disk, or could not be made.
     pub(super) fn end_confirming(&mut self) {
         if !self.configuration.trial.is_confirmed() {
             return;

@@ -23,7 +23,7 @@ pub fn look(directory: &Path, found: &mut HostFindings) {
     let Some(files) = found.take(directory, fs::read_dir(directory)) else { return };
     let mut named = Vec::new();
     for file in files.flatten().take(MOST) {
-        // The file may be gone by now, and the session's FIFO may be beside it.
+        // The file may be gone by now, and the session's FIFO may be next to it.
         if !file.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }

@@ -132,7 +132,7 @@ impl Copying {
 struct Temporary(PathBuf);
 
 impl Temporary {
-    /// Removes what a killed filterd may have left.
+    /// Removes the file that a killed filterd may have left there.
     fn new(path: PathBuf) -> io::Result<Self> {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

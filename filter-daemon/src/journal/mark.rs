@@ -1,4 +1,4 @@
-//! Notes the last two rows of the journal in a file beside it, so that a start can detect a lost commit.
+//! Notes the last two rows of the journal in a file next to it, so that a start can detect a lost commit.
 //!
 //! redb keeps two commits. If the pages of the newest one are damaged, it silently continues with the one
 //! before. The note is written after each commit, without a sync. It therefore survives when filterd is

@@ -34,7 +34,7 @@ const WANT_ALLOWED: u8 = 19;
 /// the first version did. They are wrong by as much as the clock was set while the writer ran.
 const MOMENT: u8 = 20;
 
-/// A row differs from what was written.
+/// A row differs from the bytes that were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 

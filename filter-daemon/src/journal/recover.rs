@@ -132,7 +132,7 @@ fn set_aside(path: &Path, now: Timestamp) -> Result<Option<PathBuf>, JournalErro
 }
 
 /// True if the creation of the file was interrupted, so that it never contained anything. The library redb
-/// writes the first bytes of a file last, and the first row leaves a note beside it.
+/// writes the first bytes of a file last, and the first row leaves a note next to it.
 fn is_half_made(path: &Path) -> bool {
     let mut begins = [1; 9];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut begins));

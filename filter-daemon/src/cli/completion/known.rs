@@ -32,7 +32,7 @@ impl ValueCompleter for Entries {
         let typed = typed.to_string_lossy();
         let is_meant = |entry: &str| entry.starts_with(typed.as_ref());
         let found = self.within(span(&typed)).unwrap_or_default();
-        // Nobody can remove entries of the guard.
+        // No command can remove entries of the guard.
         let own = found.into_iter().filter(|entry| entry.list != GUARD_LIST);
         let targets = own.map(|entry| entry.target).filter(|target| is_meant(target));
         let mut targets: Vec<_> = targets.collect();

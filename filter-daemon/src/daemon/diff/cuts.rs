@@ -1,4 +1,4 @@
-//! Whom of those in touch with this host a reload would cut.
+//! Finds the peers of this host that a reload would cut off.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::blocklist::{Blocklist, NamedClaim, Polarity, Strictness, Timestamp};
 use crate::clock;
 use crate::control::wire::diff::{Cut, MOST_CUT};
 
-/// Peers that are looked at in one turn.
+/// Peers that are checked in one turn.
 const PEERS_A_TURN: usize = 256;
 
 impl Comparison {
-    /// Looks at the peers from this one on. Tells how far it has come.
+    /// Checks the peers from this index on. Returns the next index.
     pub(super) fn look_at_peers(&mut self, from: usize, blocklist: &Blocklist) -> usize {
         let to = self.peers.len().min(from + PEERS_A_TURN);
         for at in from..to {
@@ -34,9 +34,9 @@ impl Comparison {
         to
     }
 
-    /// Whether it would be cut, and is not without the reload: at once, or as soon as nothing of what is allowed then allows it
-    /// any more. What is in force then is asked as of that moment, and so is what would be without the reload: whom nothing but
-    /// what allows him keeps from being cut already, no reload cuts.
+    /// Reports a peer that the reload would cut off, at once or when the last entry that allows it expires.
+    /// Both states, with and without the reload, are compared at that moment. A peer that would be dropped
+    /// then anyway, without the reload, is not reported.
     fn cut(&self, peer: &Peer, blocklist: &Blocklist) -> Option<Cut> {
         let target = Target::from(peer.address);
         let [blocks, allows] =
@@ -66,14 +66,14 @@ impl Comparison {
         })
     }
 
-    /// From when on nothing allows it any more; never, if something does for good.
+    /// When the last entry that allows this peer expires. None if one never does.
     fn allowed_until(&self, peer: &Peer, now: &[NamedClaim], blocklist: &Blocklist) -> Option<Timestamp> {
         let stay = now.iter().filter(|claim| self.stays(claim)).map(|claim| claim.until);
         let come = peer.allowed.iter().filter_map(|one| one.until(blocklist));
         stay.chain(come).try_fold(self.drops.from, |last, until| Some(last.max(until?)))
     }
 
-    /// What blocks it at that moment, once the reload is done.
+    /// The entries that block the peer at that moment, after the reload.
     fn blocked_at(
         &self,
         moment: Timestamp,
@@ -99,13 +99,13 @@ impl Comparison {
         come.chain(stay).collect()
     }
 
-    /// Does this stay as it is?
+    /// Whether this entry stays as it is.
     fn stays(&self, claim: &NamedClaim) -> bool {
         let reaches_otherwise = self.reaching.iter().any(|(list, _)| *list == claim.id);
         !self.replaced.contains(&claim.id) && !reaches_otherwise
     }
 
-    /// What is on a list already, and would cover this at that moment once it reaches otherwise.
+    /// An existing entry that covers the peer at that moment once its list has its new reach.
     fn reached(&self, peer: Target, moment: Timestamp, blocklist: &Blocklist) -> Option<NamedClaim> {
         self.reaching.iter().filter(|(list, _)| !self.replaced.contains(list)).find_map(|(list, reach)| {
             let wide = reach.of(peer).next()?;
@@ -118,26 +118,26 @@ impl Comparison {
 }
 
 impl DropStrictness {
-    /// How much is dropped at that moment if nothing is reloaded.
+    /// The strictness at that moment without a reload.
     fn without(&self, moment: Timestamp) -> Strictness {
         if moment > self.from { self.later } else { self.now }
     }
 }
 
-/// What blocks somebody.
+/// An entry that blocks a peer.
 struct BlockingEntry {
     list: Arc<str>,
     target: Target,
     clause: Option<Clause>,
 }
 
-/// Is that not over then?
+/// Whether it has not expired at that moment.
 fn lasts(until: Option<Timestamp>, moment: Timestamp) -> bool {
     until.is_none_or(|until| until > moment)
 }
 
-/// Does a list with this clause drop what one who is that to us sends? A name server answers to any port that the kernel gives to
-/// whoever asks for none.
+/// Whether a list with this clause drops packets of a peer in this role. A name server answers to any port
+/// that the kernel assigns automatically.
 fn wants(clause: Option<Clause>, is: &PeerRelation) -> bool {
     const FIRST_GIVEN: u16 = 1024;
     let Some(clause) = clause else { return true };
@@ -148,7 +148,8 @@ fn wants(clause: Option<Clause>, is: &PeerRelation) -> bool {
     }
 }
 
-/// Is one who is that to us dropped when he is listed? What this host has begun goes on with `match: new`.
+/// Whether packets of a listed peer in this role are dropped. Connections that this host began continue with
+/// `match: new`.
 fn drops(strictness: Strictness, is: &PeerRelation) -> bool {
     match strictness {
         Strictness::Nothing => false,

@@ -1,5 +1,5 @@
-//! What a comparison needs is read, and looked at, away from the owner: the configuration with its lists, who is in touch with
-//! this host, and which of what was read covers them.
+//! Collects the input of a comparison outside the owner: the configuration with its lists, the peers of this
+//! host, and the entries that cover them.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::control::wire::diff::Role;
 use crate::daemon::covering::TargetLookup;
 use crate::daemon::reload::Loaded;
 
-/// What was read for it.
+/// The input of a comparison.
 #[derive(Debug)]
 pub struct ComparisonInput {
     pub(super) loaded: Loaded,
@@ -26,41 +26,41 @@ pub struct ComparisonInput {
     pub(super) unseen: Vec<String>,
 }
 
-/// Somebody in touch with this host.
+/// A peer of this host.
 #[derive(Debug)]
 pub struct Peer {
     pub(super) address: IpAddr,
     pub(super) is: Vec<PeerRelation>,
-    /// What was read to be blocked and covers it, in the order of the configuration.
+    /// The blocked targets in the files that cover it, in the order of the configuration.
     pub(super) covered: Vec<CoveringTarget>,
-    /// What was read to be allowed and covers it.
+    /// The allowed targets in the files that cover it.
     pub(super) allowed: Vec<CoveringTarget>,
 }
 
-/// What somebody is to this host.
+/// A role of a peer for this host.
 #[derive(Debug)]
 pub struct PeerRelation {
-    /// As it is told.
+    /// The role as it is reported.
     pub(super) role: Role,
-    /// The ports of ours to which he sends, where there are connections.
+    /// Our ports that the peer sends to, if there are connections.
     pub(super) ours: Vec<u16>,
 }
 
-/// What covers somebody.
+/// A target of a list that covers a peer.
 #[derive(Clone, Debug)]
 pub struct CoveringTarget {
     pub(super) list: Arc<str>,
     pub(super) target: Target,
-    /// On which ports, if not on all.
+    /// The ports that it is limited to, if any.
     pub(super) clause: Option<Clause>,
-    /// How long each of what the list names of it.
+    /// How long the entries of the list last.
     pub(super) lasting: EntryLifetime,
-    /// These: where the list widens what it names, it may stand for several.
+    /// The targets that the list names. A widened prefix may stand for several.
     pub(super) named: Vec<Target>,
 }
 
 impl CoveringTarget {
-    /// Until when it is on the list: as long as the last that it stands for. The same as of one target otherwise.
+    /// When the last of the named targets expires. The outer option is none if all have expired.
     pub(super) fn until(&self, blocklist: &Blocklist) -> Option<Option<Timestamp>> {
         if self.named.len() > MOST_NAMED {
             return Some(self.lasting.anew());
@@ -70,15 +70,15 @@ impl CoveringTarget {
     }
 }
 
-/// Of what stands for more than these, it is taken that one of them is new.
+/// If a prefix stands for more targets than this, one of them is assumed to be new.
 const MOST_NAMED: usize = 64;
 
-/// Looks for peers, and which of what was read covers them: whatever takes its time, away from the owner.
+/// Finds the peers and the targets that cover them. This takes time, so it runs outside the owner.
 pub fn gather(loaded: Loaded, guarded: GuardedAddresses) -> ComparisonInput {
     gather_with(loaded, Peers::look(), guarded)
 }
 
-/// The same for these peers.
+/// Like `gather`, with these peers.
 pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> ComparisonInput {
     let Peers { known, mut ours, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
@@ -115,13 +115,13 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> C
     ComparisonInput { loaded, peers, guarded, unseen }
 }
 
-/// A list with its targets as they lie.
+/// A list with its targets as they were read.
 struct ListedTargets<'a> {
     name: &'a Arc<str>,
     clause: Option<Clause>,
     lasting: EntryLifetime,
     named: &'a Targets,
-    /// As they are blocked.
+    /// The targets as they are blocked, widened by the list's reach.
     targets: Cow<'a, Targets>,
 }
 
@@ -137,14 +137,14 @@ impl<'a> ListedTargets<'a> {
     }
 }
 
-/// The same, to be asked.
+/// A list with a lookup over its targets.
 type LookupOfList<'a> = (&'a ListedTargets<'a>, TargetLookup<'a>);
 
 fn asked<'a>(lists: &'a [ListedTargets<'a>]) -> Vec<LookupOfList<'a>> {
     lists.iter().map(|list| (list, TargetLookup::of(&list.targets))).collect()
 }
 
-/// Everything of these that covers an address: what is covered by one may be so for longer by another.
+/// All targets in these lists that cover an address. One of them may last longer than another.
 fn covering(lists: &[LookupOfList<'_>], address: IpAddr) -> Vec<CoveringTarget> {
     let of = |(list, cover): &LookupOfList<'_>| {
         let ListedTargets { name, clause, lasting, named, .. } = **list;

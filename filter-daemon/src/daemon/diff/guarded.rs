@@ -1,4 +1,4 @@
-//! Who is guarded and named by what was read: a reload would block around them, which is told.
+//! Guarded addresses that a file names. A reload would block around them, and the comparison reports this.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -10,16 +10,16 @@ use crate::blocklist::{Blocklist, Polarity};
 use crate::config::name::CONFIG_LIST;
 use crate::control::wire::diff::{MOST_CUT, Stays};
 
-/// Everything that is guarded.
+/// The guarded addresses at the time of the comparison.
 #[derive(Debug, Default)]
 pub struct GuardedAddresses {
-    /// All of it, and why.
+    /// All of them, with the reasons.
     pub all: BTreeMap<IpAddr, Arc<str>>,
-    /// Servers of lists among it: `block:` overrides the guard for them.
+    /// The servers of lists among them. An entry in `block:` overrides their guard.
     pub servers: BTreeSet<IpAddr>,
 }
 
-/// One of them whom something that was read covers.
+/// A guarded address that a target in the files covers.
 #[derive(Debug)]
 pub struct NamedGuarded {
     address: IpAddr,
@@ -28,7 +28,7 @@ pub struct NamedGuarded {
     target: Target,
 }
 
-/// Those whom `covered` finds something for.
+/// The guarded addresses for which `covered` finds a target.
 pub fn named(
     guarded: GuardedAddresses,
     covered: impl Fn(IpAddr) -> Option<(Arc<str>, Target)>,
@@ -42,7 +42,7 @@ pub fn named(
     named.collect()
 }
 
-/// Those whom nothing names now.
+/// The guarded addresses that no entry in force names yet.
 pub fn tell(named: &[NamedGuarded], blocklist: &Blocklist) -> Vec<Stays> {
     let is_new =
         |one: &&NamedGuarded| blocklist.covering(Polarity::Block, Target::from(one.address)).is_empty();

@@ -1,4 +1,4 @@
-//! How long what was read stays on its list once a reload has made it true.
+//! How long entries stay on a list after a reload.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::blocklist::{Blocklist, ListId, Reach, Timestamp};
 use crate::clock;
 use crate::daemon::reload::LoadedList;
 
-/// How long what a list names stays on it.
+/// How long the entries of a list stay.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryLifetime {
     ttl: Option<Duration>,
@@ -17,25 +17,25 @@ pub struct EntryLifetime {
 }
 
 impl EntryLifetime {
-    /// It has no end.
+    /// The entries never expire.
     pub const FOR_GOOD: Self = Self { ttl: None, before: None, reach: Reach::AS_GIVEN };
 
-    /// As this list has it.
+    /// The lifetime of entries on this list.
     pub fn on(list: &LoadedList) -> Self {
         Self { ttl: list.ttl, before: list.before.or(list.turned), reach: list.meaning.reach }
     }
 
-    /// The list of which everything goes on as it was, if it does: with a time to live that is new everything counts anew.
+    /// The list whose times continue. None if its `ttl` is new, because all its entries then count anew.
     fn known(self, blocklist: &Blocklist) -> Option<ListId> {
         self.before.filter(|id| self.ttl.is_some() && blocklist.lists().get(*id).ttl() == self.ttl)
     }
 
-    /// Does everything go on as it was, so that what is over does not come again?
+    /// Whether times continue, so that expired entries do not return.
     pub fn goes_on(self, blocklist: &Blocklist) -> bool {
         self.known(blocklist).is_some()
     }
 
-    /// This, where it may stand for several that the list names, and how long is another question for each of them.
+    /// The widened prefix, if it may stand for several named targets with times of their own.
     pub fn widened(self, target: Target) -> Option<Prefix6> {
         let is_widened =
             |prefix: &Prefix6| self.reach != Reach::AS_GIVEN && prefix.length() == self.reach.length();
@@ -45,13 +45,13 @@ impl EntryLifetime {
         }
     }
 
-    /// Until when what comes now is on the list.
+    /// When an entry that is added now expires.
     pub fn anew(self) -> Option<Timestamp> {
         self.ttl.map(clock::after)
     }
 
-    /// Until when this is on the list, where that has an end; nothing at all where it does not come onto it any more, because
-    /// its time is over.
+    /// When this entry expires. The inner option is none if it never does. The outer option is none if it has
+    /// expired and does not return.
     pub fn until(&self, target: Target, blocklist: &Blocklist) -> Option<Option<Timestamp>> {
         let Some(id) = self.known(blocklist) else { return Some(self.anew()) };
         match blocklist.times_of(target, id) {
@@ -93,7 +93,7 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(3600);
 
-    /// In minutes from now; none has no end.
+    /// In minutes from now. The inner option is none if it never expires.
     fn left(lasting: EntryLifetime, word: &str, blocklist: &Blocklist) -> Option<Option<u64>> {
         let until = lasting.until(word.parse().unwrap(), blocklist)?;
         Some(until.map(|until| clock::until(until).as_secs().div_ceil(60)))
@@ -124,7 +124,7 @@ mod tests {
             ["192.0.2.1", "2001:db8::/48"].map(|word| lasting.widened(word.parse().unwrap())),
             [None; 2]
         );
-        // Whichever targets they are: one that has a minute, one whose time is over, one that is new.
+        // The named targets have different times: one has a minute left, one has expired, one is new.
         let left = |named: &[&str], lasting| {
             let named = named.iter().map(|word| word.parse().unwrap()).collect();
             let until =

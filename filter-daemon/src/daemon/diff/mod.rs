@@ -1,6 +1,7 @@
-//! What a reload would change, and whom of those in touch with this host it would cut: read as a reload reads (away from the
-//! owner; `gather`), compared page by page, and nothing is changed. `peers` says who is in touch, by `sockets`; `covering` which
-//! of what was read covers them, and `lasting` how long; `cuts` who would be cut.
+//! Compares the files with what is in force: the entries that a reload would change, and the peers that it
+//! would cut off. The files are read outside the owner (`gather`), compared page by page, and nothing is
+//! changed. `peers` finds the peers by `sockets`, `covering` the entries that cover them, `lasting` how long
+//! these last, and `cuts` the peers that would be cut off.
 
 mod cuts;
 mod gather;
@@ -36,83 +37,83 @@ use lasting::EntryLifetime;
 #[cfg(test)]
 pub use peers::{PeerRole, Peers};
 
-/// How things are, as far as the blocklist does not know it.
+/// The current state, as far as the blocklist does not know it.
 pub struct CurrentState<'a> {
     /// The configuration in force.
     pub config: &'a Config,
-    /// What would come of the interfaces.
+    /// The interfaces that would be attached and detached.
     pub interfaces: InterfacePreview,
-    /// How they would be attached to.
+    /// The mode in which they would be attached.
     pub mode: Mode,
-    /// If that is another than now: would those that are attached stay as they are until filterd starts anew?
+    /// Set if the mode would change. True if attached interfaces keep the old mode until filterd restarts.
     pub waits: Option<bool>,
-    /// Until when a reload is on trial, if one is.
+    /// The end of the trial that is on, if any.
     pub on_trial_until: Option<u64>,
 }
 
-/// A comparison under way.
+/// A comparison that is in progress.
 pub struct Comparison {
     lists: Vec<ComparedList>,
     stage: ComparisonStage,
     peers: Vec<Peer>,
-    /// Lists of which nothing stays as it is.
+    /// Lists whose new contents count instead of their entries in force.
     replaced: HashSet<ListId>,
-    /// Lists of which what is there would reach otherwise.
+    /// Lists whose existing entries would change their reach.
     reaching: Vec<(ListId, Reach)>,
-    /// Lists of which what is there would be blocked on other ports.
+    /// Lists whose existing entries would be blocked on other ports.
     turned: Vec<TurnedList>,
     drops: DropStrictness,
     reply: Reply,
 }
 
-/// A list of which what is there would be blocked on these ports, and so long.
+/// A list whose existing entries would get these ports and this lifetime.
 struct TurnedList {
     list: ListId,
     clause: Option<Clause>,
     lasting: EntryLifetime,
 }
 
-/// How much of what listed sources send is dropped.
+/// How much of the traffic of listed sources is dropped.
 struct DropStrictness {
-    /// From when on the reload counts: the end of a pause, which it does not end, else now.
+    /// When the reload would have an effect: now, or at the end of a pause, which it does not end.
     from: Timestamp,
-    /// At this moment, without it.
+    /// At this moment, without the reload.
     now: Strictness,
-    /// After that, without it.
+    /// After the pause, without the reload.
     later: Strictness,
-    /// With it.
+    /// With the reload in force.
     then: Strictness,
 }
 
-/// A list that may be another from then on.
+/// A list whose contents may change.
 struct ComparedList {
     id: Option<ListId>,
-    /// The same list in force where it does the opposite: of that one everything goes.
+    /// The list in force that it continues with block and allow exchanged. All entries of that one leave.
     reversed: Option<ListId>,
     targets: Targets,
     told: ListDifference,
-    /// How long what it names stays goes on as it was: what is over does not come again.
+    /// Times continue, so that expired entries do not return.
     goes_on: bool,
-    /// It goes on as it is, if no entry comes or goes.
+    /// The list stays the same unless entries are added or removed.
     is_alike: bool,
-    /// How many of what was read are on it already.
+    /// The number of its targets that are on the list already.
     stay: u64,
-    /// How much of what would come many hosts need, by whose it is.
+    /// The number of new entries that many hosts need, by owner.
     needed: Vec<(String, u64)>,
 }
 
-/// What is done next.
+/// The next thing to do.
 enum ComparisonStage {
-    /// Look for what would come: from this target of this list's on.
+    /// Find the entries to add: from this position of this list on.
     Come { list: usize, from: usize },
-    /// Look for what would go: of this list, behind this target.
+    /// Find the entries to remove: of this list, after this target.
     Go { list: usize, after: Option<Target> },
-    /// Look at the peers from this one on.
+    /// Check the peers from this index on.
     Peers(usize),
 }
 
 impl Comparison {
-    /// Begins to compare what was read with what is.
+    /// Starts to compare the files with what is in force.
     pub fn begin(read: ComparisonInput, now: CurrentState<'_>, blocklist: &Blocklist) -> Self {
         let ComparisonInput { loaded, peers, guarded, unseen } = read;
         let mode = mode(&now);
@@ -132,7 +133,8 @@ impl Comparison {
             unseen,
             ..Reply::default()
         };
-        // Who comes by an interface that is not filtered yet is not dropped yet, nor is anybody during a pause.
+        // Without the reload, peers on an interface that is not filtered yet are not dropped, and during a
+        // pause no packet is.
         let settings = blocklist.settings();
         let without = |settings: Settings| match reply.attach.is_empty() {
             true => settings.strictness(),
@@ -160,7 +162,7 @@ impl Comparison {
         this
     }
 
-    /// What it has found.
+    /// The result of the comparison.
     pub fn into_reply(self) -> Reply {
         self.reply
     }
@@ -168,7 +170,7 @@ impl Comparison {
     fn take(&mut self, loaded: Loaded, blocklist: &Blocklist) {
         let rows = blocklist.lists();
         let now_of = |list: &LoadedList| list.before.or(list.turned);
-        // Whoever goes on, and is none of these, changes sides.
+        // A list that continues without `before` or `turned` exchanges block and allow.
         let reversed_of = |list: &LoadedList| {
             list.was.as_ref().filter(|_| now_of(list).is_none()).and_then(|was| rows.find(was))
         };
@@ -310,7 +312,7 @@ impl Comparison {
 }
 
 impl ComparedList {
-    /// It is this list in force, which does the opposite.
+    /// Records that it continues this list in force with block and allow exchanged.
     fn reverses(&mut self, reversed: Option<ListId>) {
         self.reversed = reversed;
         self.told.new = self.told.new && reversed.is_none();
@@ -331,7 +333,7 @@ impl Work for Comparison {
     }
 }
 
-/// The mode, if it would be another.
+/// The message about the mode, if that would change.
 fn mode(now: &CurrentState<'_>) -> Option<String> {
     now.waits.map(|waits| match waits {
         true => settings::MODE_WAITS.to_owned(),
@@ -339,7 +341,7 @@ fn mode(now: &CurrentState<'_>) -> Option<String> {
     })
 }
 
-/// Settings beside `enforce` and `mode` that would be others.
+/// The settings other than `enforce` and `mode` that would change.
 fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
     let then = &loaded.config;
     let held_back = loaded.lists.iter().filter_map(|list| match &list.found {
@@ -353,12 +355,12 @@ fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
     settings::changed(now, then, &reload)
 }
 
-/// A clause for people, or that there is none.
+/// The text of a clause, or `all` without one.
 fn ports_told(clause: Option<Clause>) -> String {
     clause.map_or_else(|| "all".to_owned(), |clause| clause.to_string())
 }
 
-/// Lists that are there and would reach otherwise.
+/// Existing lists that would change their reach.
 fn reaching(loaded: &Loaded, blocklist: &Blocklist) -> Vec<(ListId, Reach)> {
     let rows = blocklist.lists();
     let files = loaded

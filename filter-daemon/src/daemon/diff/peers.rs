@@ -1,6 +1,7 @@
-//! Who is in touch with this host, or needed by it, at the moment: the other ends of its connections, its name servers and
-//! its gateways. Loopback is nobody: no packet of its meets the filter. By which interface somebody's packets come in no socket
-//! tells (routes tell by which those to him go out), so everybody is taken to come by one that is filtered.
+//! The peers of this host at the moment: the other ends of its connections, its name servers and its
+//! gateways. Loopback addresses are left out, because their packets do not pass the filter. A socket does not
+//! tell on which interface packets arrive, and routes only tell where they leave. All peers therefore count
+//! as arriving on a filtered interface.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,36 +10,36 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::control::wire::diff;
 use crate::daemon::sockets::{self, PeerConnection, Protocol};
 
-/// More peers than this are not looked at.
+/// The limit of peers that are checked.
 const MOST: usize = 1 << 16;
 
 /// The gateway flag of a route.
 const IS_GATEWAY: u32 = 2;
 
-/// What a peer is to this host.
+/// The role of a peer for this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PeerRole {
     NameServer,
     Gateway,
-    /// It came to this port of ours.
+    /// The peer connected to this port of ours.
     Client(Protocol, u16),
-    /// We went to this port of its.
+    /// We connected to this port of the peer.
     Server(Protocol, u16),
 }
 
-/// All there are.
+/// All peers that were found.
 #[derive(Debug, Default)]
 pub struct Peers {
-    /// Each with what it is, and how often.
+    /// The roles of each peer, with their counts.
     pub known: BTreeMap<IpAddr, BTreeMap<PeerRole, u64>>,
-    /// To which ports of ours it sends, as what.
+    /// Our ports that a peer in this role sends to.
     pub ours: BTreeMap<(IpAddr, PeerRole), BTreeSet<u16>>,
-    /// Where could not be looked, and why.
+    /// The sources that could not be read, and why.
     pub unseen: Vec<String>,
 }
 
 impl Peers {
-    /// Looks for them.
+    /// Reads sockets, resolver files and routes.
     pub fn look() -> Self {
         let mut this = Self::default();
         for (protocol, name) in [(Protocol::Tcp, "TCP"), (Protocol::Udp, "UDP")] {
@@ -48,7 +49,7 @@ impl Peers {
             }
         }
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        // Behind systemd's resolver are others.
+        // Systemd's resolver lists its upstream servers in a file of its own.
         let files = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
         files
             .iter()
@@ -85,7 +86,7 @@ impl Peers {
 }
 
 impl PeerRole {
-    /// As it travels, of so many connections.
+    /// The role in the reply, with this number of connections.
     pub fn told(self, connections: u64) -> diff::Role {
         let named =
             |role: &str| diff::Role { role: role.to_owned(), protocol: None, port: None, connections: None };
@@ -104,7 +105,7 @@ impl PeerRole {
     }
 }
 
-/// Those of a resolv.conf.
+/// The name servers in a resolv.conf.
 fn name_servers(text: &str) -> impl Iterator<Item = IpAddr> + '_ {
     let words = text.lines().map(str::split_whitespace);
     words.filter_map(|mut words| {
@@ -113,7 +114,7 @@ fn name_servers(text: &str) -> impl Iterator<Item = IpAddr> + '_ {
     })
 }
 
-/// Those of /proc/net/route: the kernel writes addresses as the numbers that they are in its memory.
+/// The gateways in /proc/net/route. The kernel writes addresses as numbers in its own byte order.
 fn gateways4(text: &str) -> impl Iterator<Item = IpAddr> + '_ {
     let rows = text.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
     rows.filter_map(|row| {
@@ -123,7 +124,7 @@ fn gateways4(text: &str) -> impl Iterator<Item = IpAddr> + '_ {
     })
 }
 
-/// Those of /proc/net/ipv6_route.
+/// The gateways in /proc/net/ipv6_route.
 fn gateways6(text: &str) -> impl Iterator<Item = IpAddr> + '_ {
     let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     rows.filter_map(|row| {

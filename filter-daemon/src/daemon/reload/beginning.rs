@@ -1,4 +1,4 @@
-//! A filterd that starts: what was loaded is made true in a blocklist that nobody enforces yet.
+//! Applies the loaded configuration at a start, in a blocklist that no filter enforces yet.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::control::wire::reload::Reply as Reloaded;
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ListToKeep;
 
-/// How packets are to be judged, as a configuration says.
+/// The settings for judging packets that a configuration asks for.
 pub fn settings_of(config: &Config) -> Settings {
     let match_new = config.matches == Matches::New;
     Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
 }
 
-/// Makes a blocklist that nobody enforces yet what was loaded. Tells what the operator should know, and which copies there
-/// should be.
+/// Fills a blocklist that no filter enforces yet with what was loaded. Returns the configuration, the
+/// messages for the operator, and the copies to keep.
 pub fn begin_with(
     mut loaded: Loaded,
     blocklist: &mut Blocklist,
@@ -44,14 +44,14 @@ pub fn begin_with(
             }
         };
         for TimedTargets { since, until, targets } in times.runs {
-            // As if it had been so before: nobody will want it undone.
+            // Replayed as an earlier state, because it never needs to be undone.
             let (list, since) = (list.clone(), since.min(now));
             let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };
             blocklist.replay(want, now)?;
         }
         blocklist.lists_mut().spend_all(id, &times.spent);
     }
-    // Live lists were there before anybody said how far they reach.
+    // Live lists existed before the configuration said how far they reach.
     rows.reaching.settle(blocklist.lists_mut());
     for change in rows.reaching.all_anew(blocklist) {
         blocklist.apply(&change, now)?;

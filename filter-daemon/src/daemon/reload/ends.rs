@@ -1,5 +1,6 @@
-//! When each entry that a reload on trial lets go, or gives another time, was to end. The copies say of a list from when all of
-//! it counts; what has come onto it earlier or later, or was over already though it was named still, only who tries it knows.
+//! When each entry that a reload on trial removes, or gives another time, would have expired. The copy of a
+//! list only knows from when all of it counts. Entries that came earlier or later, or had expired although
+//! still named, are known only to the filterd that tries the reload.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,22 +10,22 @@ use filter_common::target::Target;
 use super::aside;
 use crate::blocklist::{Claim, EntryTimes, ListId, PAGE, Targets, TimedTargets, Timestamp, Undo};
 
-/// Of lists with an end, by the names that they had before.
+/// Keyed by the previous names of lists whose entries expire.
 #[derive(Debug, Default)]
 pub struct Expiries {
     lists: HashMap<Arc<str>, ListExpiries>,
 }
 
-/// What is known of one.
+/// The expiries of one list.
 #[derive(Debug, Default)]
 struct ListExpiries {
-    /// What was on it.
+    /// The entries that were on the list.
     runs: Vec<TimedTargets>,
-    /// What was not, and is.
+    /// The entries that were not on it and are now.
     come: Vec<Targets>,
 }
 
-/// Some entries that are put back, and how far that is.
+/// Some entries to restore, and where the next page begins.
 pub struct ExpiryPage {
     pub since: Timestamp,
     pub until: Option<Timestamp>,
@@ -33,7 +34,7 @@ pub struct ExpiryPage {
 }
 
 impl Expiries {
-    /// What these pages did to these lists: the latest first.
+    /// Collects what these pages, the latest first, did to these lists.
     pub fn of(pages: impl Iterator<Item = Undo>, lists: &[(ListId, Arc<str>)]) -> Self {
         let mut this =
             Self { lists: lists.iter().map(|(_, name)| (name.clone(), ListExpiries::default())).collect() };
@@ -52,23 +53,23 @@ impl Expiries {
         this
     }
 
-    /// What the copies of these lists tell.
+    /// Reads the times from the copies of these lists.
     pub fn copied(lists: impl IntoIterator<Item = (Arc<str>, EntryTimes)>) -> Self {
         let known = |EntryTimes { runs, spent }| ListExpiries { runs, come: vec![spent] };
         Self { lists: lists.into_iter().map(|(name, times)| (name, known(times))).collect() }
     }
 
-    /// Is it known of this list when each of its entries was to end?
+    /// Whether the expiries of this list are known.
     pub fn know(&self, list: &str) -> bool {
         self.lists.contains_key(list)
     }
 
-    /// Was this not on the list before, be it that it was over?
+    /// Whether this entry was missing before, or expired.
     pub fn has_come(&self, list: &str, target: Target) -> bool {
         self.lists.get(list).is_some_and(|known| known.come.iter().any(|come| come.contains(target)))
     }
 
-    /// A page of those of this list that are to be put back, and that it `names` still, from this one on.
+    /// The next page of entries to restore that the list still `names`, from this position on.
     pub fn page(&self, list: &str, mut from: usize, names: &Targets) -> Option<ExpiryPage> {
         let mut before = 0;
         for TimedTargets { since, until, targets } in &self.lists.get(list)?.runs {

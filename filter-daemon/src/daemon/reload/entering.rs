@@ -1,5 +1,5 @@
-//! What is allowed or blocked by a reload enters, page by page, and what is there already comes to reach as far as its list
-//! says now.
+//! Adds, page by page, the entries that a reload allows or blocks, and extends existing entries to the reach
+//! that their list has now.
 
 use filter_common::target::Target;
 
@@ -51,7 +51,8 @@ impl RunningReload {
         (self.commit_as_of(since, change, next, parts.protection), Turn::More)
     }
 
-    /// Entries that were on this list before, with the time that they had. What is there with its own has not been changed.
+    /// Restores entries of this list with their earlier times. An existing entry with its own time has not
+    /// changed.
     fn put_back(
         &mut self,
         id: ListId,
@@ -62,7 +63,7 @@ impl RunningReload {
         let blocklist = parts.protection.blocklist();
         let row = blocklist.lists().get(id);
         let (name, origin, set, reach) = (row.name.clone(), row.origin, row.set(), row.reach);
-        // What is over by now does not come again; where it is there still it ends at once.
+        // An expired entry is not added again. If it still exists, it expires at once.
         let is_over = page.until.is_some_and(|until| until <= clock::now());
         let targets = if is_over { blocklist.there_on(id, &page.targets) } else { page.targets };
         if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&targets)) {
@@ -76,8 +77,8 @@ impl RunningReload {
         (self.commit_as_of(page.since, Change::Want(want), next, parts.protection), Turn::More)
     }
 
-    /// What is there already reaches as far as its list does by now, page by page, before what leaves (`Stage::Reach`) and
-    /// after that may (`Stage::Settle`).
+    /// Extends existing entries to the reach of their list, page by page. This runs before entries leave
+    /// (`ReloadStage::Reach`), and again after the grace period (`ReloadStage::Settle`).
     pub(super) fn reach(
         &mut self,
         (list, after): (usize, Option<Target>),
@@ -92,7 +93,8 @@ impl RunningReload {
         let after = after.filter(|_| at == list);
         let row = lists.get(id);
         let (name, set, reach) = (row.name.clone(), row.set(), row.reach);
-        // What is about to leave goes as it came: neither configuration blocks what would be around it.
+        // Entries that are about to leave keep their reach: neither configuration blocks the prefixes around
+        // them.
         let contents = self.rows.contents.iter().find(|(with_contents, _)| *with_contents == id);
         let stays = |target| contents.is_none_or(|(_, targets)| targets.contains(target));
         let (page, next) = parts.protection.blocklist().to_reach_anew(id, after, stays);

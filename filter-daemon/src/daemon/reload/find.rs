@@ -1,4 +1,4 @@
-//! What stands where a list should be, and whether it is believed: read and decided in the thread that reads.
+//! Reads the file of a list and decides whether to accept it, in the thread that reads.
 
 use std::path::Path;
 
@@ -15,51 +15,50 @@ use crate::source::trouble::{HoldBackReason, ListFallback};
 use crate::source::{Copies, Draft, Limits, ListFile, RejectedLine, Remarks};
 use crate::text::{Explanation, printable};
 
-/// What was found where a list file should be.
+/// The result of reading a list file.
 #[derive(Debug)]
 pub enum ListFinding {
-    /// The very file that was read last time.
+    /// The file is the one that was read last time.
     Unchanged,
-    /// It was not fetched yet: what is in force stays.
+    /// The list was not fetched yet, and what is in force stays.
     Awaited,
-    /// A list that is believed.
+    /// The list was accepted.
     Accepted {
-        /// Its targets.
         targets: Targets,
-        /// What is known of it, perhaps from when it was called otherwise.
+        /// The record of the list, perhaps still under its earlier name.
         accepted: AcceptedSource,
         /// Its bytes, if there is no copy of them.
         draft: Option<Draft>,
-        /// How it was read: with other words in the configuration it is read otherwise.
+        /// How it was read. Other options in the configuration can change this.
         read: ReadReport,
-        /// What is to be told of the database that it was chosen out of.
+        /// Remarks about the database that it was selected from.
         remarks: Remarks,
     },
-    /// Something that is not believed.
+    /// The file was not accepted.
     Doubted {
         /// Why not, and what is in force instead.
         told: Explanation,
-        /// What is to be in force instead; none if what is stays.
+        /// The entries to use instead. None if those in force stay.
         targets: Option<Targets>,
-        /// How that was read.
+        /// How these entries were read.
         read: Option<ReadReport>,
-        /// What is known of it, if it comes from its copy.
+        /// The record of the list, if the entries come from its copy.
         accepted: Option<AcceptedSource>,
     },
 }
 
-/// How a list was read, for those who ask.
+/// How a list was read, for reports.
 #[derive(Clone, Debug, Default)]
 pub struct ReadReport {
-    /// How many of its lines were not understood.
+    /// The number of lines that were not understood.
     pub rejected: u64,
-    /// The first of them.
+    /// The first of these lines.
     pub examples: Vec<String>,
-    /// How many of its targets were special, and taken out.
+    /// The number of special targets, which were left out.
     pub special: u64,
-    /// What it was read as.
+    /// The format that was detected or configured.
     pub format: &'static str,
-    /// What of a folder was not read.
+    /// The files of a folder that were not read.
     pub left_out: Vec<String>,
 }
 
@@ -75,17 +74,17 @@ impl ReadReport {
     }
 }
 
-/// More lines of a list than these tell nobody more; `check` shows them.
+/// More examples would not help. `check` shows all.
 const MOST_EXAMPLES: usize = 3;
 
-/// Looks at the file of `list`, which was `before`.
+/// Reads the file of `list`, which was `before`.
 pub fn find(
     list: &ListConfig,
     before: Option<&KnownList>,
     is_meant: bool,
     sources: &mut ListSources,
 ) -> ListFinding {
-    // Whoever accepts a list as it is accepts its length, too: it is compared with no other from now on.
+    // An operator who accepts a list also accepts its length, so it is not compared with earlier ones.
     let unread = before.filter(|before| is_meant && before.has_peaks()).map(KnownList::unread);
     let before = unread.as_ref().or(before);
     let file = sources.file_of(list);
@@ -100,8 +99,8 @@ pub fn find(
     let nothing = if sources.has_lost_one { ListFallback::Lost } else { ListFallback::Nothing };
     let judging = ListDecision { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
-    // What is read in another way is no change of the file, unless that has changed, too: it is looked at closely then. What is
-    // to be allowed is read in another way than what is blocked.
+    // A list that is only read differently is not compared with its earlier size, unless its file changed
+    // too. A list that exchanges block and allow is always read differently, but is compared nevertheless.
     let stamp = found.as_ref().ok().and_then(|(_, stamp, _)| *stamp);
     let is_alike = |before: &&KnownList| match before.id {
         Some(_) if before.reversed_by(list).is_none() && before.reading.how != list.how.to_string() => {
@@ -109,12 +108,12 @@ pub fn find(
         }
         Some(_) | None => !before.is_of_another_choice(list),
     };
-    // A row that was made for a list of which nothing came yet is nothing that was loaded.
+    // An empty row made for a list that was never read does not count as loaded.
     let was_loaded = |before: &&KnownList| before.entries > 0 || before.reading.accepted.is_some();
     let alike = before.filter(is_alike).filter(was_loaded);
     let found = judging.judge(found, alike.map(|before| size_of(before, list, &sources.copies)));
     if is_denied && !found.has_copy() {
-        // A refresh reads one of them again.
+        // A refresh may read the same file again.
         if !sources.denied.contains(&list.path) {
             sources.denied.push(list.path.clone());
         }
@@ -122,14 +121,14 @@ pub fn find(
     found
 }
 
-/// The same, known for what it is where a server sent something else than a list.
+/// Marks the contents if a server sent something else than a list.
 fn checked((file, stamp, draft): FileContents, list: &ListConfig, sources: &ListSources) -> FileContents {
     let Some(feed) = &list.feed else { return (file, stamp, draft) };
     let content_type = sources.content_type_of(feed);
     (file.fetched(content_type.as_deref()), stamp, draft)
 }
 
-/// How long `list` was before.
+/// The earlier size of `list`.
 fn size_of(before: &KnownList, list: &ListConfig, copies: &Copies) -> SizeBefore {
     let accepted = before.reading.accepted.as_ref();
     let alike = accepted.filter(|_| before.is_read_as(list));
@@ -141,7 +140,7 @@ fn size_of(before: &KnownList, list: &ListConfig, copies: &Copies) -> SizeBefore
 }
 
 impl ListFinding {
-    /// What is to be on the list, if that may be something else than is on it now.
+    /// The entries to put on the list, unless it surely stays as it is.
     pub fn targets(&self) -> Option<&Targets> {
         match self {
             Self::Accepted { targets, .. } => Some(targets),
@@ -150,14 +149,14 @@ impl ListFinding {
         }
     }
 
-    /// Is it what a copy says?
+    /// Whether the entries come from a copy.
     fn has_copy(&self) -> bool {
         matches!(self, Self::Doubted { accepted: Some(_), .. })
     }
 }
 
-/// What stands for a list of which nothing was fetched yet, or not from where it is fetched from now on: what is in force
-/// stays; at a start, it is what its copy says. That is told where it does not mean what the configuration says.
+/// The result for a list that was not fetched yet, or not from its present URL. The list in force stays, and
+/// a start uses the copy. If this contradicts the configuration's block or allow, it is reported.
 fn awaited(list: &ListConfig, before: Option<&KnownList>, sources: &ListSources) -> ListFinding {
     let told = |instead| sources.explain(list, &HoldBackReason::Awaited, instead);
     let is_reversed = before.is_some_and(|before| before.reversed_by(list).is_some());
@@ -189,7 +188,8 @@ fn awaited(list: &ListConfig, before: Option<&KnownList>, sources: &ListSources)
     }
 }
 
-/// What stands for a list of which nothing was in force, and nothing is to be again; its file may say anything.
+/// The result for a list that was not loaded before and is not to be loaded again, whatever its file
+/// contains.
 pub fn nothing_again(list: &ListConfig) -> ListFinding {
     let (name, shown) = (list.name.as_str(), printable::path(&list.path));
     let message = format!(
@@ -199,7 +199,7 @@ pub fn nothing_again(list: &ListConfig) -> ListFinding {
     ListFinding::Doubted { told, targets: Some(Targets::default()), read: None, accepted: None }
 }
 
-/// What the copy of `list` says, for one that is to be what it was; its file may say anything.
+/// The result for a list that is restored from its copy, whatever its file contains.
 pub fn restored(
     list: &ListConfig,
     path: &Path,
@@ -245,7 +245,7 @@ fn told_of(error: Option<CopyError>) -> String {
 
 type FileRead = Result<FileContents, FileError>;
 
-/// What a copy says.
+/// The contents of a copy.
 type CopyRead = Result<ListFile, CopyError>;
 
 struct ListDecision<'a> {
@@ -253,7 +253,7 @@ struct ListDecision<'a> {
     before: Option<&'a KnownList>,
     is_meant: bool,
     sources: &'a ListSources,
-    /// What is told where there is no copy: why that is so, where it is known.
+    /// The fallback to report where there is no copy, with the reason if known.
     nothing: ListFallback,
 }
 
@@ -269,7 +269,7 @@ impl ListDecision<'_> {
         let is_meant = self.is_meant || seen == SourceFinding::Missing && may_be_missing;
         let limits: &Limits = &self.list.limits;
         let verdict = match limits.judge(seen, before, is_meant) {
-            // However it is read from now on: what is in force is better than a part.
+            // However it is read now, the list in force is better than a part.
             ListVerdict::TakePart(doubt) if self.is_in_force() => ListVerdict::HoldBack(doubt),
             verdict @ (ListVerdict::Accept | ListVerdict::HoldBack(_) | ListVerdict::TakePart(_)) => verdict,
         };
@@ -330,15 +330,15 @@ impl ListDecision<'_> {
         ListFinding::Accepted { targets, accepted, draft: Some(draft), read, remarks }
     }
 
-    /// How long the list was before, where it has so many entries from now on. What the operator accepts, and what is read in
-    /// another way, is compared with nothing of before.
+    /// The earlier sizes of the list, if it has this many entries now. Earlier sizes do not count if the
+    /// operator accepted the list, or if it is read differently.
     fn peaks(&self, entries: u64) -> Peaks {
         let alike = self.before.filter(|before| !self.is_meant && before.is_read_as(self.list));
         let known = alike.and_then(|before| before.reading.accepted.as_ref());
         known.map_or_else(Peaks::default, |known| known.peaks.replaced(known.entries, entries, clock::now()))
     }
 
-    /// The very bytes that were accepted before are a list, whatever they look like.
+    /// Bytes that were accepted before count as a list, whatever they look like.
     fn known_as_list(&self, (file, stamp, draft): FileContents) -> FileContents {
         let is_accepted = self.accepted().is_some_and(|known| match &draft {
             Some(draft) => (known.bytes, known.checksum) == draft.summary(),
@@ -348,7 +348,7 @@ impl ListDecision<'_> {
         (ListFile { page, ..file }, stamp, draft)
     }
 
-    /// It is to be gone.
+    /// Accepts that the file is missing.
     fn accept_missing(&self) -> ListFinding {
         let is_known =
             |known: &&AcceptedSource| known.may_be_missing(&self.list.path) && self.sources.copies.has(known);
@@ -372,7 +372,7 @@ impl ListDecision<'_> {
         ListFinding::Accepted { targets, accepted, draft, read, remarks }
     }
 
-    /// What is in force stays; at a start, it is what the copy says, if that is good.
+    /// Keeps what is in force. A start uses the copy, if that is good.
     fn hold_back(&self, doubt: Doubt, read: FileRead) -> ListFinding {
         let looks = read.as_ref().map(|(file, ..)| file.described(doubt, self.list.feed.is_some()));
         let why = match (&read, &looks) {
@@ -391,7 +391,7 @@ impl ListDecision<'_> {
         match self.accepted() {
             None if entries > 0 => stays(ListFallback::Stays(entries)),
             None => stays(self.nothing),
-            // With another time to live all of it counts anew, what was over included: only the copy knows that.
+            // A changed `ttl` counts anew for all entries, expired ones too. Only the copy still has those.
             Some(accepted) if is_running && !self.stays_otherwise() => stays(accepted.into()),
             Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
                 Ok(copy) => ListFinding::Doubted {
@@ -412,7 +412,7 @@ impl ListDecision<'_> {
         }
     }
 
-    /// Is what is to be on it in force, if in another reading, perhaps?
+    /// Whether the list is in force, although perhaps read differently.
     fn is_in_force(&self) -> bool {
         let is_it = |before: &KnownList| {
             before.id.is_some() && before.entries > 0 && !before.is_of_another_choice(self.list)
@@ -433,7 +433,7 @@ impl ListDecision<'_> {
         );
     }
 
-    /// What is there counts, however bad it is: there is nothing better.
+    /// Uses the file as it is, however bad: without a copy there is nothing better.
     fn without_copy(&self, read: FileRead, error: &CopyError) -> ListFinding {
         let is_damaged = matches!(error, CopyError::Damaged);
         let nothing = if is_damaged { ListFallback::Damaged } else { ListFallback::Nothing };

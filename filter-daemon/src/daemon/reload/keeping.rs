@@ -1,5 +1,5 @@
-//! A list that is to block on other ports is a new one that goes on with the old one: where its file is not believed and there
-//! is no copy of it, what is on the old one is what comes onto it; and what it names keeps since when and until when it is there.
+//! A list whose ports change becomes a new list that continues the old one. If its file is not accepted and
+//! there is no copy, it takes over the entries of the old one. Its entries keep their times.
 
 use filter_common::target::Target;
 
@@ -8,11 +8,11 @@ use crate::blocklist::{Blocklist, Change, ListId, Polarity, Targets, TimedTarget
 use crate::clock;
 use crate::daemon::commit::Protection;
 
-/// A page ends where more times than these would be in it: each is a change of its own.
+/// A page ends before it has more distinct times than this, because each is a change of its own.
 const MOST_TIMES: usize = 16;
 
 impl RunningReload {
-    /// The next page of what is on the old one.
+    /// Takes over the next page of entries from the old list.
     pub(super) fn keep(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> ReloadStage {
         let Some((turned, at)) = self.rows.kept.get(list) else {
             return self.begin_to_measure(false, blocklist);
@@ -27,7 +27,8 @@ impl RunningReload {
         ReloadStage::Keep { list: list + 1, after: None }
     }
 
-    /// Lets a page in: what is on the old one as long as it is there, what is over there not at all, all else from now on.
+    /// Adds a page. Entries of the old list keep their times, expired ones are left out, and all others begin
+    /// now.
     pub(super) fn keep_times(
         &mut self,
         (id, turned): (ListId, ListId),
@@ -53,7 +54,7 @@ impl RunningReload {
     }
 }
 
-/// The first of these by their times on the old list, and how many that are.
+/// Groups the first of these targets by their times on the old list. Returns how many were handled.
 fn times(
     page: &Targets,
     turned: ListId,
@@ -92,7 +93,7 @@ mod tests {
         let address = |number: usize| Target::V4(Prefix::host(0xc000_0200 + number as u32));
         let all: Targets = (0..40).map(address).collect();
         let mut blocklist = Blocklist::default();
-        // Each second one is there, with a time of its own; one is over.
+        // Every second address exists, with a time of its own; one has expired.
         for number in (0..40).step_by(2) {
             let until = Some(at(1000 + number as u32));
             let targets = [address(number)].into_iter().collect();

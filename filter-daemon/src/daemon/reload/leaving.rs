@@ -1,5 +1,5 @@
-//! What is blocked or allowed no longer leaves, page by page, once packets in flight have seen what is there instead; and
-//! the settings, if they drop more.
+//! Removes, page by page, the entries that are no longer blocked or allowed, once packets in flight have seen
+//! their replacements. Then applies the settings, if they drop more.
 
 use filter_common::target::Target;
 
@@ -11,7 +11,7 @@ use crate::daemon::commit::Protection;
 use crate::daemon::pages::Turn;
 
 impl RunningReload {
-    /// Where nothing leaves, nobody needs to have seen what entered.
+    /// If no entry leaves, there is no need to wait for a grace period.
     pub(super) fn after_entering(&self, protection: &Protection) -> ReloadStage {
         if self.leaves(Polarity::Block, protection) {
             ReloadStage::Entered(protection.latest().entered)
@@ -20,12 +20,12 @@ impl RunningReload {
         }
     }
 
-    /// Does anything leave this side?
+    /// Whether any entry of this polarity leaves.
     fn leaves(&self, polarity: Polarity, protection: &Protection) -> bool {
         let lists = protection.blocklist().lists();
         let is_longer = |id: &ListId, than: usize| {
             let list = lists.get(*id);
-            // Of one with an end, some that are named are not there.
+            // If its entries expire, some that are named may be missing.
             list.polarity == polarity && (list.entries > than as u64 || self.rows.stay(*id).is_some())
         };
         let ListRows { contents, gone, reaching, .. } = &self.rows;
@@ -52,7 +52,7 @@ impl RunningReload {
             };
         };
         let row = protection.blocklist().lists().get(id);
-        // Of one with an end, some that are named are not there.
+        // If its entries expire, some that are named may be missing.
         let may_leave = row.entries > targets.len() as u64 || self.rows.stay(id).is_some();
         if row.polarity != polarity || !may_leave {
             return ReloadStage::Leave { polarity, list: list + 1, after: None };
@@ -60,7 +60,7 @@ impl RunningReload {
         let name = row.name.clone();
         let ends = self.rows.ends(&name);
         let is_over = |target| {
-            // Named as it was before, but over then, or not there for another reason.
+            // The list names it as before, but it had expired then, or was missing for another reason.
             !targets.contains(target) || ends.is_some_and(|ends| ends.has_come(&name, target))
         };
         let (over, next) = protection.blocklist().to_release(id, after, is_over);

@@ -1,4 +1,4 @@
-//! The configuration and its list files: read away from the owner, then applied as changes by it.
+//! Reads the configuration and its list files outside the owner, which then applies them as changes.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -24,48 +24,45 @@ use crate::source::{Limits, ReadOptions};
 /// A configuration with everything it names.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The configuration.
     pub config: Config,
-    /// `block:`.
+    /// The entries of `block:`.
     pub block: Targets,
-    /// `allow:`.
+    /// The entries of `allow:`.
     pub allow: Targets,
     /// Its lists, in its order.
     pub lists: Vec<LoadedList>,
     /// The copy of its text, for when it is in force.
     pub copy: ConfigurationCopy,
-    /// Over its text.
+    /// The checksum of its text.
     pub checksum: u32,
-    /// It was in force before, and is put back: its lists are what their copies say.
+    /// It was in force before and is restored, with lists from their copies.
     pub restores: bool,
-    /// It is put back, and its file says the same.
+    /// It is restored, and its file has the same text.
     pub says_its_file: bool,
 }
 
-/// One list file as it was found.
+/// A list file as it was found.
 #[derive(Debug)]
 pub struct LoadedList {
-    /// Its name.
     pub name: Arc<str>,
-    /// Where it is.
+    /// The path of its file.
     pub path: PathBuf,
-    /// How long what it names stays on it.
+    /// How long its entries stay on it.
     pub ttl: Option<Duration>,
-    /// What it means to be on it.
+    /// The polarity, ports and reach of its entries.
     pub meaning: Meaning,
-    /// The list it was before, perhaps under another name or with another file.
+    /// The list that it continues, perhaps under another name or with another file.
     pub before: Option<ListId>,
-    /// The list in force that it was before, where its entries were blocked on other ports.
+    /// The list in force that it continues with other ports.
     pub turned: Option<ListId>,
-    /// What the list in force is called that it continues, whatever becomes of the entries.
+    /// The name of the list in force that it continues, whatever happens to the entries.
     pub was: Option<Arc<str>>,
-    /// When its entries came, and end, as its copy tells where they do, at a start and where it is put back.
+    /// When its entries were added and expire, if its copy says so. Used at a start and for a rollback.
     pub times: Option<EntryTimes>,
-    /// How it is read.
+    /// The options for reading it.
     pub how: ReadOptions,
-    /// By which limits it is judged.
+    /// The limits for accepting it.
     pub limits: Limits,
-    /// What was found.
     pub found: ListFinding,
 }
 
@@ -87,7 +84,7 @@ impl LoadedList {
     }
 }
 
-/// The lists whose files have been read before, for the next reading.
+/// The lists whose files were read before, for the next reading.
 pub fn known(blocklist: &Blocklist) -> Vec<KnownList> {
     let files = blocklist.lists().iter().filter(|(_, list)| list.origin == Origin::File);
     let known = files.map(|(id, list)| KnownList {
@@ -95,7 +92,7 @@ pub fn known(blocklist: &Blocklist) -> Vec<KnownList> {
         turned: None,
         name: list.name.clone(),
         meaning: Some(blocklist.meaning(list)),
-        // What its file named, whatever has expired of it.
+        // The entries that its file named, including expired ones.
         entries: list.entries + list.spent.len() as u64,
         reading: list.reading.clone().unwrap_or_default(),
     });
@@ -103,14 +100,14 @@ pub fn known(blocklist: &Blocklist) -> Vec<KnownList> {
 }
 
 impl LoadedList {
-    /// The same, which was `before`.
+    /// Sets the name of the list in force that this one continues.
     fn which_was(self, before: Option<&KnownList>) -> Self {
         let in_force = before.filter(|before| before.id.is_some());
         Self { was: in_force.map(|before| before.name.clone()), ..self }
     }
 
-    /// The same, of which the copy may tell when its entries came, and end. With another time to live all of it counts anew, and
-    /// so it does where it is the reverse of what it was.
+    /// Takes the times of the entries from the copy. With another `ttl`, or if block and allow were
+    /// exchanged, all entries begin anew.
     fn timed(
         self,
         copy: Option<&KnownList>,
@@ -134,7 +131,7 @@ impl LoadedList {
     ) -> Self {
         if let Some(was) = before.filter(|before| before.reversed_by(list).is_some()) {
             let mut found = find(list, Some(&was.unread()), is_meant, sources);
-            // Whoever is allowed from now on is so since now, and so is who is blocked.
+            // Block and allow were exchanged, so all entries begin now.
             if let ListFinding::Accepted { accepted, .. } = &mut found {
                 (accepted.at, accepted.term) = (clock::now(), None);
             }
@@ -157,8 +154,8 @@ impl LoadedList {
         Self { turned, ..Self::of(list, before.and_then(|known| known.id), found) }
     }
 
-    /// Reads this list again for its copy, which the disk has refused; nothing where its file says something else by now, or
-    /// where there is still no room.
+    /// Reads this list again for its copy, which the disk refused. Returns nothing if the file has changed or
+    /// if there is still no space.
     fn read_for_copy(list: &ListConfig, before: &KnownList, sources: &mut ListSources) -> Option<Self> {
         let known = before.reading.accepted.as_ref()?;
         let is_other = before.reversed_by(list).is_some() || before.is_turned_by(list);
@@ -176,8 +173,8 @@ impl LoadedList {
         Some(Self::of(list, before.id, ListFinding::Accepted { targets, accepted, draft, read, remarks }))
     }
 
-    /// This list with what was on it `before`: whoever blocked does not allow, nor the reverse, until there is something that
-    /// is believed.
+    /// Keeps this list as it was `before`. A block list does not become an allow list, nor the reverse, until
+    /// a file is accepted.
     fn as_before(list: &ListConfig, before: &KnownList, found: ListFinding, mood: Phrasing) -> Self {
         let mut this = Self::of(list, before.id, found);
         let Some(meaning) = before.reversed_by(list) else { return this };
@@ -187,7 +184,7 @@ impl LoadedList {
         Self { meaning, ttl: before.ttl(), ..this }
     }
 
-    /// Does it go on under its name, and mean what it did, for as long? What is on it may be other.
+    /// Whether it keeps its name, its meaning and its `ttl`. Its entries may change.
     pub fn is_alike(&self, lists: &ListRegistry) -> bool {
         let is_alike = |id| {
             let list = lists.get(id);
@@ -196,7 +193,7 @@ impl LoadedList {
         self.was.as_ref() == Some(&self.name) && self.before.is_some_and(is_alike)
     }
 
-    /// The list in force whose entries this one is to have: its file is not believed, and there is no copy.
+    /// The list in force whose entries it takes over, because its file is not accepted and there is no copy.
     pub fn keeps_entries_of(&self) -> Option<ListId> {
         let has_none =
             matches!(self.found, ListFinding::Doubted { targets: None, .. } | ListFinding::Awaited);
@@ -205,20 +202,20 @@ impl LoadedList {
 }
 
 impl Loaded {
-    /// Its lists of which there is none in force.
+    /// The names of lists that are not in force yet.
     pub fn new_lists(&self) -> Vec<String> {
         let new = self.lists.iter().filter(|list| list.was.is_none());
         new.map(|list| list.name.to_string()).collect()
     }
 
-    /// The lists of files in force that it does not go on with.
+    /// The lists in force that have files and are not continued.
     pub fn gone_lists(&self, lists: &ListRegistry) -> Vec<String> {
         let goes_on: HashSet<_> = self.lists.iter().filter_map(|list| list.was.as_ref()).collect();
         let files = lists.iter().filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| &list.name);
         files.filter(|name| !goes_on.contains(name)).map(ToString::to_string).collect()
     }
 
-    /// Its lists that are called otherwise in force.
+    /// The lists that have another name in force.
     pub fn renamed(&self) -> Vec<Renamed> {
         let all = self.lists.iter().filter_map(|list| Some((list.was.as_ref()?, &list.name)));
         let others = all.filter(|(was, is)| was != is);
@@ -228,12 +225,12 @@ impl Loaded {
         renamed
     }
 
-    /// Are its lists, which are put back, what their files say?
+    /// Whether the restored lists match their files.
     pub fn say_their_files(&self) -> bool {
         self.lists.iter().all(|list| !matches!(list.found, ListFinding::Doubted { .. }))
     }
 
-    /// This configuration with these lists; of its text there is no copy.
+    /// Combines a configuration with its lists, without a copy of its text.
     fn of(config: Config, lists: Vec<LoadedList>) -> Self {
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
         Self {
@@ -248,7 +245,7 @@ impl Loaded {
         }
     }
 
-    /// Reads every list file of this configuration but those that are as they were.
+    /// Reads every list file of this configuration that has changed.
     pub fn gather(
         config: Config,
         known: &[KnownList],
@@ -259,7 +256,7 @@ impl Loaded {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let read = LoadedList::read(list, before, accept.has_list(list.name.as_str()), sources);
-            // Of one that is in force, we know it ourselves.
+            // For a list in force, the times are known without its copy.
             let copy = before.filter(|before| before.id.is_none());
             read.timed(copy, |accepted| sources.times(accepted)).which_was(before)
         });
@@ -267,8 +264,8 @@ impl Loaded {
         Ok(Self::of(config, lists))
     }
 
-    /// This configuration, which is in force, with those of its lists read that are `named`; all others are as they are, and
-    /// those that are `uncopied` get copies.
+    /// Reads the `named` lists of this configuration, which is in force. Lists in `uncopied` get copies, and
+    /// all others stay as they are.
     pub fn refresh(
         config: Config,
         known: &[KnownList],
@@ -298,8 +295,8 @@ impl Loaded {
         Self::of(config, lists)
     }
 
-    /// This configuration with its lists as their copies say, whatever is in their files: those in hand, else those that lie
-    /// in the state directory.
+    /// Restores the lists of this configuration from their copies, whatever their files contain. The copies
+    /// are those held open, or those in the state directory.
     pub fn restore(
         config: Config,
         known: &[KnownList],
@@ -317,7 +314,7 @@ impl Loaded {
             let (file, copy) = (sources.file_of(list), copies.iter().find(is_of));
             let had_nothing = way_back.is_some_and(|way_back| way_back.has_nothing_of(list.name.as_str()));
             if had_nothing && copy.is_none() && list.feed.is_none() {
-                // In a row of its own: of what was read on trial nothing is known any more.
+                // It gets a new row. The record of the reading on trial is dropped.
                 return LoadedList::of(list, None, find::nothing_again(list)).which_was(before);
             }
             let found = find::restored(list, &file, copy, |accepted| {
@@ -325,7 +322,7 @@ impl Loaded {
                 held.unwrap_or_else(|| sources.copies.read(accepted, &list.how))
             });
             let found = match &found {
-                // At a start there is nothing that it could stay: what its file says is better than that.
+                // At a start nothing is in force that could stay, so the file is used.
                 ListFinding::Doubted { told, targets: None, .. } if way_back.is_none() => {
                     tracing::error!("{}: its current file is used", told.message);
                     find::find(list, None, false, sources)
@@ -335,7 +332,7 @@ impl Loaded {
                 | ListFinding::Accepted { .. }
                 | ListFinding::Doubted { .. } => found,
             };
-            // It may have been waiting for a file that is believed.
+            // Its earlier meaning may have been kept until a file is accepted.
             let this = match copy.filter(|copy| copy.reversed_by(list).is_some()) {
                 Some(was) => LoadedList::as_before(list, was, found, Phrasing::Is),
                 None => LoadedList::of(list, None, found),

@@ -1,4 +1,4 @@
-//! A look at the file of a list, in a thread of its own: what it says, unless it is as it was.
+//! Reads the file of a list in a thread of its own, unless the file has not changed.
 
 use std::fs::Metadata;
 use std::io::Write;
@@ -16,37 +16,37 @@ use crate::source::input::ListInput;
 use crate::source::patience::ReadProgress;
 use crate::source::{Copies, Draft, ListFile, database, list};
 
-/// What a look at a file brings.
+/// The result of checking a file.
 pub enum FileCheck {
-    /// It is as it was.
+    /// The file has not changed.
     Unchanged,
-    /// It was read.
+    /// The file was read anew.
     Read(Box<FileContents>),
 }
 
-/// What a file says, what it was when it was opened, and its bytes, unless there is a copy of them.
+/// The list in a file, the file's stamp when it was opened, and its bytes, unless there is a copy of them.
 pub type FileContents = (ListFile, Option<SourceStamp>, Option<Draft>);
 
-/// What the thread that reads has to know.
+/// The data that the reading thread needs.
 pub struct FileChecker {
     list: ListConfig,
-    /// Where its file is.
+    /// The path of its file.
     file: PathBuf,
-    /// What the file was when it was read last.
+    /// The stamp of the file when it was read last.
     before: Option<SourceStamp>,
-    /// What it was when its copy was made.
+    /// The stamp of the file when its copy was made.
     copied: Option<SourceStamp>,
-    /// Where what is read is written down; none where it is not.
+    /// The directory for a copy of the bytes that are read, if they are copied.
     copies: Option<Copies>,
 }
 
 impl FileChecker {
-    /// Of `list`, which was `before`, written down among `copies`.
+    /// For `list`, which was `before`. Its bytes are written to `copies`.
     pub fn new(list: &ListConfig, file: PathBuf, before: Option<&KnownList>, copies: Option<Copies>) -> Self {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
-            // With another time to live, all it names counts anew.
+            // With another `ttl`, all its entries count anew.
             before: reading.filter(|reading| is_read_as(reading, list)).and_then(|reading| reading.stamp),
             copied: accepted
                 .filter(|accepted| accepted.path == list.path)
@@ -69,7 +69,7 @@ impl FileChecker {
         let read = |copy: Option<&mut (dyn Write + Send)>| match &how.database {
             Some(database) => database::list(database, limits, how, copy, &progress),
             None => {
-                // What was fetched was whole before it had its name.
+                // A fetched file is complete before it gets its name.
                 let open = if self.list.feed.is_some() { ListInput::open_whole } else { ListInput::open };
                 let input = open(&self.file, limits.most_bytes(), progress.clone())?.copied_to(copy);
                 list::read_opened(path, input, limits, how)
@@ -83,13 +83,13 @@ impl FileChecker {
     }
 }
 
-/// Was the same file read, taken for the same, and judged by the same?
+/// Whether the same file was read with the same `ttl`, options and limits.
 fn is_read_as(reading: &SourceReading, list: &ListConfig) -> bool {
     let (how, limits) = (list.how.to_string(), list.limits.numbers());
     reading.path == list.path && reading.ttl == list.ttl && reading.how == how && reading.limits == limits
 }
 
-/// What identifies what this list, whose file is at `path`, says at the moment, if anything is there.
+/// Identifies the present contents of this list, whose file is at `path`, if it exists.
 pub fn stamp_of(list: &ListConfig, path: &Path) -> Option<SourceStamp> {
     if let Some(database) = &list.how.database {
         return database::stamp(database);
@@ -98,7 +98,7 @@ pub fn stamp_of(list: &ListConfig, path: &Path) -> Option<SourceStamp> {
     if found.is_dir() { folder(path, &found) } else { Some(stamp(&found)) }
 }
 
-/// What identifies all files of a folder: their lengths together, the newest time, and a sum over what identifies each.
+/// Identifies all files of a folder by their total length, the newest time, and a checksum over their stamps.
 fn folder(path: &Path, found: &Metadata) -> Option<SourceStamp> {
     let folder = Folder::list(path).ok()?;
     let files = folder.look().ok()?;
@@ -113,19 +113,20 @@ fn folder(path: &Path, found: &Metadata) -> Option<SourceStamp> {
     Some(SourceStamp([found.dev(), found.ino(), length, newest.cast_unsigned(), files.len() as u64, sum, 0]))
 }
 
-/// What identifies the contents of a file without reading it.
+/// Identifies the contents of a file without reading it.
 fn stamp(file: &Metadata) -> SourceStamp {
     let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()].map(i64::cast_unsigned);
     let [modified, modified_nanos, changed, changed_nanos] = times;
     SourceStamp([file.dev(), file.ino(), file.size(), modified, modified_nanos, changed, changed_nanos])
 }
 
-/// When a file was last written that was this.
+/// When the file with this stamp was last written.
 fn time_in(SourceStamp([_, _, _, modified, ..]): SourceStamp) -> Option<u64> {
     u64::try_from(modified.cast_signed()).ok()
 }
 
-/// When the database was made that a list was chosen out of, or the file that is in force was last written, by the clock of whoever wrote it, as far as that is known.
+/// When the database of a list was built, or when the file in force was last written, as far as known. The
+/// clock is that of the machine which wrote it.
 pub fn written(reading: &SourceReading) -> Option<u64> {
     let accepted = reading.accepted.as_ref().and_then(|accepted| accepted.stamp);
     reading.built.or_else(|| accepted.or(reading.stamp).and_then(time_in))

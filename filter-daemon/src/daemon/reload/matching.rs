@@ -1,5 +1,5 @@
-//! Which list of a new configuration is which of the one in force: so that a list that was renamed, or whose file was
-//! moved, goes on as it was.
+//! Matches the lists of a new configuration to those in force. A list that was renamed, or whose file was
+//! moved, continues.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,29 +10,28 @@ use crate::config::ListConfig;
 use crate::source::database;
 use crate::source::trouble::ListFallback;
 
-/// A list that was there before: of the configuration in force, or, at a start, one of which there is a copy.
+/// A list of the configuration in force or, at a start, a list that has a copy.
 #[derive(Clone, Debug)]
 pub struct KnownList {
-    /// Its number; a copy has none.
+    /// The number of the list. A copy has none.
     pub id: Option<ListId>,
-    /// The list in force whose entries mean something else from now on: it continues what is on that one.
+    /// The list in force that it continues, with entries of another meaning.
     pub turned: Option<ListId>,
-    /// Its name.
     pub name: Arc<str>,
-    /// What it means to be on it; a copy that an earlier filterd made does not say.
+    /// The polarity, ports and reach of its entries. Copies of an earlier filterd do not store it.
     pub meaning: Option<Meaning>,
-    /// How many targets of it are in force.
+    /// The number of its entries in force.
     pub entries: u64,
-    /// How its file was found.
+    /// The last reading of its file.
     pub reading: SourceReading,
 }
 
-/// For each of `lists`, the one of `known` that it continues, each at most once: first those that are called the same and
-/// read the same file, then those that read the same file, then those that are called the same.
+/// Finds for each of `lists` the one of `known` that it continues; each is used at most once. Lists with the
+/// same name and file match first, then those with the same file, then those with the same name.
 pub fn match_up<'a>(known: &'a [KnownList], lists: &[ListConfig]) -> Vec<Option<&'a KnownList>> {
     type ListMatch = fn(&KnownList, &ListConfig) -> bool;
     let has_name: ListMatch = |known, list| &*known.name == list.name.as_str();
-    // Many lists are chosen out of one database.
+    // Many lists can be selected from one database.
     let has_path: ListMatch =
         |known, list| known.reading.path == list.path && !known.is_of_another_choice(list);
     let has_both: ListMatch =
@@ -48,62 +47,62 @@ pub fn match_up<'a>(known: &'a [KnownList], lists: &[ListConfig]) -> Vec<Option<
     found
 }
 
-/// What those of `known` are called now that `lists` continue.
+/// Maps the names of `known` lists to the names of the `lists` that continue them.
 pub fn called(known: &[KnownList], lists: &[ListConfig]) -> HashMap<Arc<str>, Arc<str>> {
     let matched = match_up(known, lists).into_iter().zip(lists);
     matched.filter_map(|(known, list)| Some((known?.name.clone(), list.name.as_str().into()))).collect()
 }
 
 impl KnownList {
-    /// Was something else chosen out of the database of `list` when this was read?
+    /// Whether another selection of the database of `list` was read.
     pub fn is_of_another_choice(&self, list: &ListConfig) -> bool {
         let stamp = self.reading.accepted.as_ref().and_then(|accepted| accepted.stamp);
         let chosen = list.how.database.as_ref().zip(stamp);
         chosen.is_some_and(|(database, stamp)| database::is_of_another_choice(stamp, database))
     }
 
-    /// Was it another file that was believed, or the same before it was changed?
+    /// Whether the accepted file is another one, or has changed since.
     pub fn is_of_another_file(&self, stamp: Option<SourceStamp>) -> bool {
         self.reading.accepted.as_ref().is_some_and(|accepted| accepted.stamp != stamp)
     }
 
-    /// Does `list` mean something else for those on it than this one did? What a copy does not say is no other thing.
+    /// Whether `list` gives its entries another meaning than this list. An unknown meaning counts as equal.
     pub fn is_turned_by(&self, list: &ListConfig) -> bool {
         self.meaning.is_some_and(|was| was.is_other_than(&meaning_of(list)))
     }
 
-    /// What it meant to be on it, where somebody is, and `list` blocks what this one allowed, or the reverse.
+    /// The earlier meaning, if this list has entries and `list` exchanges block and allow.
     pub fn reversed_by(&self, list: &ListConfig) -> Option<Meaning> {
         self.meaning.filter(|was| self.entries > 0 && was.is_reverse_of(&meaning_of(list)))
     }
 
-    /// How long what it names stays on it, as far as that is known.
+    /// How long its entries stay on it, as far as known.
     pub fn ttl(&self) -> Option<Duration> {
         let term = self.reading.accepted.as_ref().and_then(|accepted| accepted.term);
         self.reading.ttl.or_else(|| term.map(|term| term.ttl))
     }
 
-    /// Is `list` read in the same way as this was, as far as that is known?
+    /// Whether `list` is read with the same options, as far as known.
     pub fn is_read_as(&self, list: &ListConfig) -> bool {
         self.id.is_none() || self.reading.how == list.how.to_string()
     }
 
-    /// Was it longer of late than it is?
+    /// Whether it was longer recently.
     pub fn has_peaks(&self) -> bool {
         self.reading.accepted.as_ref().is_some_and(|accepted| !accepted.peaks.is_empty())
     }
 
-    /// What is in force of it where its file is not believed.
+    /// The entries that stay in force if its file is not accepted.
     pub fn instead(&self) -> ListFallback {
         self.reading.accepted.as_ref().map_or(ListFallback::Stays(self.entries), ListFallback::from)
     }
 
-    /// The same, to be read again whatever its file was.
+    /// A copy of this record that forces its file to be read again.
     pub fn unread(&self) -> Self {
         Self { reading: SourceReading { stamp: None, ..self.reading.clone() }, ..self.clone() }
     }
 
-    /// The same of which there is no copy any more.
+    /// A copy of this record without its copy on disk.
     pub fn uncopied(&self) -> Self {
         let mut unread = self.unread();
         if let Some(accepted) = &mut unread.reading.accepted {
@@ -112,8 +111,8 @@ impl KnownList {
         unread
     }
 
-    /// The same for one that blocks on other ports from now on: a new list, of which there may be a copy; if not, it begins
-    /// with what is on the old one.
+    /// The record for a list whose ports change. This is a new list, and there may be a copy of it. If not,
+    /// it begins with the entries of the old one.
     pub fn turned(&self) -> Self {
         let unread = self.unread();
         let entries = unread.reading.accepted.as_ref().map_or(self.entries, |accepted| accepted.entries);
@@ -121,7 +120,7 @@ impl KnownList {
     }
 }
 
-/// What it means to be on `list`.
+/// The polarity, ports and reach of the entries of `list`.
 pub const fn meaning_of(list: &ListConfig) -> Meaning {
     let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
     Meaning { polarity, ports: list.ports, reach: Reach::to(list.ipv6_prefix) }

@@ -1,12 +1,15 @@
-//! A reload: read away from the owner (`load`), told apart from what is in force (`matching`), given its rows (`rows`), and
-//! then made true page by page, in an order in which at no moment anything passes that the old and the new configuration
-//! both block, and nothing is dropped that both let pass:
+//! A reload. The configuration is read outside the owner (`load`), its lists are matched to those in force
+//! (`matching`) and get their rows (`rows`). Then it is applied page by page. The order guarantees at each
+//! moment that a packet which both configurations block is dropped, and that a packet which both let pass is
+//! passed:
 //!
-//! room for old and new together, and the judge for it (`room`) → settings that drop less, and what is allowed (`entering`) →
-//! (grace period) → what is blocked, also for the sake of what is widened otherwise → (grace period) → what is blocked no
-//! longer (`leaving`) → (grace period) → what is allowed no longer, and settings that drop more.
+//! 1. Capacity for old and new together, and the judge for it (`room`).
+//! 2. Settings that drop less, and allowed entries (`entering`). A grace period follows.
+//! 3. Blocked entries, also those that a new reach adds. A grace period follows.
+//! 4. Removal of entries that are blocked no longer (`leaving`). A grace period follows.
+//! 5. Removal of entries that are allowed no longer, and settings that drop more.
 //!
-//! A page that is refused all the same ends it: then everything is undone in pages, in the opposite order (`undoing`).
+//! If a page is refused nevertheless, everything is undone in pages, in the opposite order (`undoing`).
 
 mod beginning;
 mod ends;
@@ -64,7 +67,7 @@ pub use told::tell_log;
 use undoing::ReloadUndo;
 pub use way_back::WayBack;
 
-/// A reload under way.
+/// A reload that is being applied.
 pub struct RunningReload {
     config: Config,
     rows: ListRows,
@@ -74,54 +77,55 @@ pub struct RunningReload {
     done: ChangeTotals,
 }
 
-/// What can be undone.
+/// A step that can be undone.
 enum ReloadStep {
     /// The settings were loosened.
     Settings,
-    /// What has come onto this list meanwhile reaches farther than it is to.
+    /// Entries that were added to this list meanwhile have a reach that must be reset.
     Reach(ListId),
-    /// That, page by page.
+    /// One page of such entries.
     Anew(Change),
-    /// Something entered with it on this side, or it only released.
+    /// One page of entries: it added some to this polarity, or only released some.
     Page { undo: Undo, polarity: Polarity, entered: bool },
 }
 
-/// What is done next.
+/// The next thing to do.
 enum ReloadStage {
-    /// Look what is to be on lists that continue others, of this one's behind this target.
+    /// Collect the entries of the lists that others continue: of this list, after this target.
     Keep { list: usize, after: Option<Target> },
-    /// Count what enters, looking closely or as if none of it were there: from this target of this list's on.
+    /// Count what enters, exactly or as if no entry existed yet: from this position of this list on.
     Measure { list: usize, from: usize, closely: bool, needs: Needs },
-    /// Make room for it.
+    /// Reserve the capacity for it.
     Room(Needs),
-    /// The settings, if they drop less.
+    /// Apply the settings, if they drop less.
     Loosen,
-    /// Let in what is new on this side: from this target of this list's on.
+    /// Add the new entries of this polarity: from this position of this list on.
     Enter { polarity: Polarity, list: usize, from: usize },
-    /// Let in what is blocked for the sake of what is there already and reaches farther: of this list, behind this target.
+    /// Block what existing entries must cover in addition, because they reach farther: of this list, after
+    /// this target.
     Reach { list: usize, after: Option<Target> },
-    /// Let go what was blocked for its sake before.
+    /// Release what they covered before and no longer do.
     Settle { list: usize, after: Option<Target> },
-    /// Let packets in flight see what is allowed and the settings that drop less, until this commit.
+    /// Wait until packets in flight see the allowed entries and looser settings up to this commit.
     Loosened(u64),
-    /// Let packets in flight see what is blocked since this commit.
+    /// Wait until packets in flight see the blocked entries as of this commit.
     Entered(u64),
-    /// Release what is over on this side: of this list, behind this target.
+    /// Release the entries of this polarity that are gone: of this list, after this target.
     Leave { polarity: Polarity, list: usize, after: Option<Target> },
-    /// Let packets in flight see what has left until this commit, and what drops less.
+    /// Wait until packets in flight see what left up to this commit, and the looser settings.
     Left(u64),
-    /// The settings, if they drop more.
+    /// Apply the settings, if they drop more.
     Tighten,
-    /// Look up since when and until when what lists with an end name is there: from this target of this list's on.
+    /// Look up the times of the entries of lists that expire: from this position of this list on.
     Note { list: usize, from: usize },
-    /// Undo everything.
+    /// Undo everything that was done.
     Undo(ReloadUndo),
-    /// It has come to its end.
+    /// The reload has ended with this result.
     Ended(Result<(), CommitError>),
 }
 
 impl RunningReload {
-    /// Begins to make `loaded` true. If lists stand in its way, nothing has changed.
+    /// Starts to apply `loaded`. If lists conflict with it, nothing has changed.
     pub fn begin(mut loaded: Loaded, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = ListRows::take(&mut loaded, blocklist)?;
         let after = settings_of(&loaded.config);
@@ -135,13 +139,13 @@ impl RunningReload {
         })
     }
 
-    /// What it is doing, for people.
+    /// The activity to show people.
     pub fn what(&self) -> &'static str {
         if let ReloadStage::Undo(_) = self.stage { "rolling back" } else { "reloading" }
     }
 
-    /// What became of it: the configuration now in force, what the operator should know, and which copies there should be.
-    /// To be asked at its end.
+    /// The result: the configuration now in force, the messages for the operator, and the copies to keep.
+    /// Call this at the end of the reload.
     pub fn finish(
         self,
         blocklist: &mut Blocklist,
@@ -157,13 +161,14 @@ impl RunningReload {
         Ok((self.config, reloaded, to_keep))
     }
 
-    /// The same, which puts back what was before: that ends when it was to end, as far as that is known.
+    /// Makes a rollback give its entries their earlier expiries, as far as known.
     pub fn ending_as(mut self, ends: Option<Arc<Expiries>>) -> Self {
         self.rows.end_as(ends);
         self
     }
 
-    /// When what it has let go, or given another time, was to end. To be asked at its end: it cannot be undone from then on.
+    /// Takes the expiries of the entries that it removed or changed. Call this at the end of the reload. It
+    /// cannot be undone afterwards.
     pub fn take_ends(&mut self, lists: &ListRegistry) -> Expiries {
         let pages = std::mem::take(&mut self.applied).into_iter().rev().filter_map(|step| match step {
             ReloadStep::Page { undo, .. } => Some(undo),
@@ -198,7 +203,7 @@ impl RunningReload {
 
     fn undo(&mut self, cause: CommitError, protection: &mut Protection) -> ReloadStage {
         let live = self.rows.reaching.give_back(protection.blocklist_mut().lists_mut());
-        // Undone last of all.
+        // These steps are undone last.
         let mut steps: Vec<_> = live.into_iter().map(ReloadStep::Reach).collect();
         steps.append(&mut self.applied);
         ReloadStage::Undo(ReloadUndo::new(steps, self.settings[0], cause))
@@ -209,7 +214,7 @@ impl RunningReload {
         let (origin, polarity, list) = (list.origin, list.polarity, list.name.clone());
         let stay = self.rows.stay(id);
         let (shorten, until) = (stay.is_some(), self.rows.until(id));
-        // What is there keeps its time, and what is over does not begin again.
+        // Existing entries keep their times, and expired ones do not begin again.
         let targets = match stay {
             Some(_) if self.rows.is_over(id) => blocklist.there_on(id, &targets),
             Some(stay) if !stay.is_new => blocklist.new_on(id, &targets),
@@ -285,7 +290,7 @@ impl ReloadStage {
     }
 }
 
-/// Gives memory back where nobody waits for it: of ten million targets that takes milliseconds.
+/// Frees memory in another thread: ten million targets take milliseconds.
 fn aside(whatever: impl Send + 'static) {
     thread::spawn(move || drop(whatever));
 }

@@ -1,5 +1,5 @@
-//! At the end of a reload it is looked up, page by page, since when and until when what its lists name is there, for the copies
-//! of those with an end.
+//! Looks up at the end of a reload, page by page, when the entries of its lists were added and expire. The
+//! copies of lists with a `ttl` store it.
 
 use super::rows::{FoundList, ListLifetime};
 use super::{ListFinding, ListRows, ReloadStage, RunningReload};
@@ -7,7 +7,7 @@ use crate::blocklist::{Blocklist, ListId, PAGE};
 use crate::daemon::pages::Turn;
 
 impl RunningReload {
-    /// The next page of this list's.
+    /// Looks up the next page of this list.
     pub(super) fn note_times(
         &mut self,
         list: usize,
@@ -31,14 +31,14 @@ impl RunningReload {
 }
 
 impl ListRows {
-    /// Does the copy of this list stay as it is, as far as its bytes go?
+    /// Whether the copy of this list keeps its bytes.
     pub fn stays_copied(&self, id: ListId) -> bool {
         let is_new = |found: &ListFinding| matches!(found, ListFinding::Accepted { draft: Some(_), .. });
         !self.found.iter().any(|found| found.id == id && is_new(&found.found))
     }
 
-    /// Were the very bytes read, in the same way, that the copy of this list is of? Then that tells its times as they are: a feed
-    /// may be fetched every minute, and disks wear out. One that could not be written is known by its stamp.
+    /// Whether the copy has the same bytes, read in the same way, so that it already stores these times. This
+    /// saves disk writes: a feed may be fetched every minute. A copy that could not be written has no stamp.
     fn is_told(&self, id: ListId, blocklist: &Blocklist) -> bool {
         let Some(reading) = &blocklist.lists().get(id).reading else { return false };
         let is_written = reading.accepted.as_ref().is_some_and(|accepted| accepted.stamp.is_some());

@@ -1,5 +1,6 @@
-//! What has become on trial of the lists of before. Their copies stay, to be put back; a start within the trial takes nothing
-//! of a list that was taken out, and takes one that was renamed for the list that it is on trial.
+//! Records which lists of the previous configuration are gone or renamed on trial. Their copies stay for the
+//! rollback. A start within the trial ignores the copies of removed lists, and uses those of renamed lists
+//! under their new names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,21 +8,21 @@ use std::sync::Arc;
 use super::matching::KnownList;
 use crate::control::wire::reload::Renamed;
 
-/// Lists of before that are not what they were called: with what they are called on trial, or nothing where they are not part
-/// of it.
+/// Maps lists of the previous configuration that changed to their names on trial, or to none if they are not
+/// part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartedLists(BTreeMap<Arc<str>, Option<Arc<str>>>);
 
 impl PartedLists {
-    /// As a reload finds it: these are gone, those renamed.
+    /// As a reload finds it: `gone` lists and `renamed` lists.
     pub fn by_reload(gone: &[String], renamed: &[Renamed]) -> Self {
         let gone = gone.iter().map(|name| (name.as_str().into(), None));
         let renamed = renamed.iter().map(|list| (list.from.as_str().into(), Some(list.to.as_str().into())));
         Self(gone.chain(renamed).collect())
     }
 
-    /// The same once a start within the trial has read its configuration, of which `goes_on` tells how it calls a list on trial.
-    /// `before` are all lists of before.
+    /// Updates this after a start within the trial read its configuration. `goes_on` returns a list's name in
+    /// it. `before` are all lists of the previous configuration.
     pub fn by_start<'a>(
         &self,
         before: impl Iterator<Item = &'a Arc<str>>,
@@ -32,7 +33,8 @@ impl PartedLists {
         Self(others.map(|(name, now)| (name.clone(), now)).collect())
     }
 
-    /// What is known of a list of before, as one on trial; nothing if it is none.
+    /// Renames the record of a previous list to its name on trial. Returns none if the list is not part of
+    /// it.
     pub fn on_trial(&self, before: KnownList) -> Option<KnownList> {
         let name = self.name_of(&before.name)?.clone();
         Some(KnownList { name, ..before })
@@ -42,7 +44,7 @@ impl PartedLists {
         self.0.get(before).map_or(Some(before), Option::as_ref)
     }
 
-    /// A line each.
+    /// The text form: one line for each list.
     pub fn lines(&self) -> String {
         let line = |(name, now): (&Arc<str>, &Option<Arc<str>>)| match now {
             Some(now) => format!("renamed {name} {now}\n"),
@@ -51,7 +53,7 @@ impl PartedLists {
         self.0.iter().map(line).collect()
     }
 
-    /// What these lines say; whatever else a newer filterd says is passed over.
+    /// Reads the text form. Unknown lines, which a newer filterd may write, are ignored.
     pub fn read(lines: &str) -> Self {
         let line = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
             ["gone", name] => Some((name.into(), None)),

@@ -1,4 +1,4 @@
-//! What a configuration must be before it may take effect. A start, a reload and a `diff` ask the same question.
+//! The conditions that a configuration must meet to take effect. A start, a reload and a `diff` check them.
 
 use crate::config::Config;
 use crate::daemon::error::DaemonError;

@@ -1,6 +1,6 @@
-//! Lists that are to widen what they want of IPv6 otherwise than before: first all of it reaches both as far as it did and as
-//! far as it is to, then, a grace period later, only as far as it is to. So what is blocked before and after is blocked in
-//! between, too.
+//! Changes how far lists widen their IPv6 entries. First all entries reach both as far as before and as far
+//! as required. A grace period later they reach only as far as required. Thus what is blocked before and
+//! after is blocked in between as well.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use crate::blocklist::{Blocklist, Change, ListId, ListRegistry, Polarity, Reach}
 use crate::config::LiveList;
 use crate::kernel::Needs;
 
-/// Which they are.
+/// The lists that change their reach.
 #[derive(Default)]
 pub struct ReachChanges {
-    /// With how far they reached before.
+    /// With their earlier reach.
     lists: Vec<(ListId, Reach)>,
-    /// How far live lists reached by their names.
+    /// The earlier reach of live lists, by name.
     live_before: Option<BTreeMap<Arc<str>, Reach>>,
 }
 
 impl ReachChanges {
-    /// Live lists reach as far as this says.
+    /// Sets the reach of live lists as the configuration says.
     pub fn live(live: &[LiveList], lists: &mut ListRegistry) -> Self {
         let reaches =
             live.iter().map(|list| (list.name.as_str().into(), Reach::to(list.ipv6_prefix))).collect();
@@ -31,7 +31,7 @@ impl ReachChanges {
         this
     }
 
-    /// This list is to reach so far.
+    /// Begins to change the reach of this list.
     pub fn begin(&mut self, id: ListId, reach: Reach, lists: &mut ListRegistry) {
         let before = lists.get(id).reach;
         if before != reach {
@@ -40,18 +40,19 @@ impl ReachChanges {
         }
     }
 
-    /// The list of this number among them that is still there, with all behind it.
+    /// The next of these lists that still exists, from this index on, with its index.
     pub fn next(&self, from: usize, lists: &ListRegistry) -> Option<(usize, ListId)> {
         let mut all = self.lists.iter().enumerate().skip(from);
         all.find(|(_, (id, _))| lists.has(*id)).map(|(at, (id, _))| (at, *id))
     }
 
-    /// Is there none?
+    /// Whether no list changes its reach.
     pub fn is_empty(&self) -> bool {
         self.lists.is_empty()
     }
 
-    /// Room for all that they are to block, too: each entry by itself, as if no two were to share a prefix.
+    /// Adds the capacity for all that they will block. Each entry counts by itself, as if no two shared a
+    /// prefix.
     pub fn add_needs(&self, needs: &mut Needs, lists: &ListRegistry) {
         for (id, _) in self.lists.iter().filter(|(id, _)| lists.has(*id)) {
             let list = lists.get(*id);
@@ -62,14 +63,15 @@ impl ReachChanges {
         }
     }
 
-    /// From now on they reach only as far as they are to.
+    /// Limits their reach to what is required.
     pub fn settle(&self, lists: &mut ListRegistry) {
         for (id, _) in self.lists.iter().filter(|(id, _)| lists.has(*id)).collect::<Vec<_>>() {
             lists.set_reach(*id, lists.get(*id).reach.settled());
         }
     }
 
-    /// They reach as far as they did before. Tells which live ones: what came onto them meanwhile is to reach so far, too.
+    /// Resets their reach. Returns the live lists whose entries must follow, because some may have been added
+    /// meanwhile.
     pub fn give_back(&mut self, lists: &mut ListRegistry) -> Vec<ListId> {
         let is_none = self.lists.is_empty();
         for (id, before) in self.lists.drain(..).filter(|(id, _)| lists.has(*id)).collect::<Vec<_>>() {
@@ -79,20 +81,20 @@ impl ReachChanges {
         if lists.set_live_reaches(before.clone()) == before && is_none {
             return Vec::new();
         }
-        // Lists that have come meanwhile, too.
+        // This includes lists that were added meanwhile.
         let live: Vec<_> = lists.live(Polarity::Block).collect();
         live.iter().for_each(|id| lists.set_reach(*id, lists.live_reach(&lists.get(*id).name)));
         live
     }
 
-    /// Each with all of its entries that do not reach as far as the list does.
+    /// The changes for all entries that do not reach as far as their list.
     pub fn all_anew(&self, blocklist: &Blocklist) -> Vec<Change> {
         let ids = self.lists.iter().map(|(id, _)| *id).filter(|id| blocklist.lists().has(*id));
         ids.flat_map(|id| anew(id, blocklist)).collect()
     }
 }
 
-/// All of the list's entries that do not reach as far as it does, in pages.
+/// All entries of the list that do not reach as far as it does, in pages.
 pub fn anew(id: ListId, blocklist: &Blocklist) -> Vec<Change> {
     let (mut pages, mut after) = (Vec::new(), None);
     loop {

@@ -1,5 +1,5 @@
-//! Room for old and new together, and the judge for it, before anything changes; and a reload that is published at once,
-//! where the kernel has no grace periods.
+//! Reserves capacity for old and new entries together, and the judge for it, before anything changes. If the
+//! kernel has no grace periods, the reload is published at once instead.
 
 use filter_common::sets::PerSet;
 
@@ -13,11 +13,12 @@ use crate::daemon::needs;
 use crate::daemon::pages::{OwnerParts, Turn};
 use crate::kernel::Needs;
 
-/// Where nobody looks at each, so much of what comes is counted in a turn: a millisecond or two.
+/// The weight of entries counted in a turn when they are not examined one by one: a millisecond or two.
 const AT_A_GLANCE: u64 = 8 * PAGE;
 
 impl RunningReload {
-    /// Exactly only where it matters: most reloads bring little that is new, and the longest lists nothing that is there.
+    /// Counts the required capacity, exactly only where it matters. Most reloads add little, and few entries
+    /// of the longest lists exist already.
     pub(super) fn measure(
         &self,
         (list, from): (usize, usize),
@@ -40,7 +41,7 @@ impl RunningReload {
         self.begin_to_measure(true, blocklist)
     }
 
-    /// The next page, of what would enter. Tells where the one behind it begins.
+    /// Counts the entries of the next page that would enter. Returns where the page after it begins.
     fn count_closely(
         &self,
         (list, from): (usize, usize),
@@ -58,7 +59,7 @@ impl RunningReload {
         (list, from)
     }
 
-    /// The next pages, as if nothing of them were there.
+    /// Counts the next pages as if none of their entries existed.
     fn count(
         &self,
         (mut list, mut from): (usize, usize),
@@ -79,13 +80,13 @@ impl RunningReload {
         (list, from)
     }
 
-    /// First as if nothing of what comes were there: most of the time that is all that must be known.
+    /// Starts to count. The first count assumes that no entry exists yet, which is mostly enough.
     pub(super) fn begin_to_measure(&self, closely: bool, blocklist: &Blocklist) -> ReloadStage {
         let needs = Needs { counters: self.settings[1].counters, ..needs::of(blocklist) };
         ReloadStage::Measure { list: 0, from: 0, closely, needs }
     }
 
-    /// Can hardly any of what comes be there already, or come twice? Then nobody need look at each.
+    /// Whether nearly all entries are new and distinct. Then an exact count is not needed.
     fn are_hardly_known(&self, blocklist: &Blocklist) -> bool {
         let lists = blocklist.lists();
         let is_as_given = |(id, _): &(ListId, Targets)| lists.get(*id).reach == Reach::AS_GIVEN;
@@ -100,7 +101,7 @@ impl RunningReload {
                 .all(|(_, counts)| (0..3).all(|kind| hardly_meet(counts.iter().map(|count| count[kind]))))
     }
 
-    /// Room for old and new together, and the judge for it, which is loaded aside.
+    /// Reserves capacity for old and new together, and prepares the judge for it without blocking the owner.
     pub(super) fn make_room(&mut self, needs: Needs, parts: &mut OwnerParts<'_>) -> (ReloadStage, Turn) {
         if parts.capacity.is_graceless() {
             return (ReloadStage::Ended(self.replace(parts.protection)), Turn::Done);
@@ -122,7 +123,7 @@ impl RunningReload {
         }
     }
 
-    /// The settings, if they drop less.
+    /// Applies the settings, if they drop less.
     pub(super) fn loosen(&mut self, protection: &mut Protection) -> (ReloadStage, Turn) {
         let [before, after] = self.settings;
         if after.strictness() >= before.unpaused().strictness() {
@@ -142,7 +143,7 @@ impl RunningReload {
         }
     }
 
-    /// Everything at once, for kernels without grace periods.
+    /// Publishes everything at once, for kernels without grace periods.
     fn replace(&mut self, protection: &mut Protection) -> Result<(), CommitError> {
         self.rows.reaching.settle(protection.blocklist_mut().lists_mut());
         let blocklist = protection.blocklist();
@@ -164,7 +165,8 @@ impl RunningReload {
     }
 }
 
-/// Of some sets of so many: is what can be in several of them less than what a table of all is too large for anyway?
+/// Whether the possible overlap of sets with these sizes is smaller than the spare space of a table for all
+/// of them.
 fn hardly_meet(counts: impl Iterator<Item = usize> + Clone) -> bool {
     const PART: usize = 64;
     let largest = counts.clone().max().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! The lists that a new configuration names get their rows before anything enters, and give them back if it is refused:
-//! a name that the configuration uses is nobody else's, however empty its list is.
+//! Gives the lists of a new configuration their rows before anything enters, and undoes this if it is
+//! refused. The rows reserve their names even while they are empty.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -25,38 +25,39 @@ use crate::source::copies::CopySource;
 use crate::source::{Limits, ReadOptions};
 use crate::text::Explanation;
 
-/// What a configuration makes of the lists.
+/// The changes of a configuration to the lists.
 pub struct ListRows {
-    /// What is to be on each list from now on; lists that are as they were are not among them.
+    /// The new contents of each list that may have changed.
     pub contents: Vec<(ListId, Targets)>,
     /// Lists that the configuration no longer names.
     pub gone: Vec<ListId>,
-    /// Lists of which the entries of another are to be the contents: that one, and which of the contents.
+    /// Lists that take over entries: the list they continue, and their index in `contents`.
     pub kept: Vec<(ListId, usize)>,
-    /// Lists of which what is there already is to reach farther from now on, or less far.
+    /// Lists whose existing entries change their reach.
     pub reaching: ReachChanges,
-    /// How long what lists name stays on them, where that has an end, and whether it has been so before.
+    /// How long the entries of lists with a `ttl` stay, and whether that is new.
     stays: HashMap<ListId, ListLifetime>,
-    /// For lists that block on other ports from now on: those of which the times go on.
+    /// For lists whose ports changed: the list whose times they continue.
     turned: HashMap<ListId, ListId>,
-    /// What its lists name was there before, and counts from when their copies say.
+    /// The entries are restored, and count from when their copies say.
     pub restores: bool,
-    /// When each of it was to end, as far as that is known: to the filterd that tried, or else to its copies.
+    /// When restored entries would have expired: first as the filterd that tried knows it, then from their
+    /// copies.
     ends: [Option<Arc<Expiries>>; 2],
-    /// When what its lists name came, and ends.
+    /// When the entries of its lists were added and expire.
     pub timed: ListTimes,
     pub found: Vec<FoundList>,
-    /// Those of which there was none.
+    /// The lists that were newly made.
     pub made: Vec<ListId>,
-    /// Those of which nothing but what is on them can be other.
+    /// Lists of which at most the entries can change.
     alike: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
     renamed: Vec<Renamed>,
-    /// By name: those that the configuration did not name before, and those that it names no longer.
+    /// The names of lists that are new, and of those that are gone.
     come_and_gone: [Vec<String>; 2],
 }
 
-/// How the file of a list was found; its targets are among the contents.
+/// How the file of a list was found. Its targets are in `contents`.
 pub struct FoundList {
     pub id: ListId,
     path: PathBuf,
@@ -66,17 +67,17 @@ pub struct FoundList {
     pub found: ListFinding,
 }
 
-/// How long what a list names stays on it.
+/// How long the entries of a list stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListLifetime {
-    /// So long.
+    /// The `ttl` of the list.
     pub ttl: Duration,
-    /// It has not been so before: everything on the list counts anew.
+    /// The list had another `ttl` before, so all its entries count anew.
     pub is_new: bool,
 }
 
 impl ListRows {
-    /// Makes rows for new lists, and gives renamed ones their names.
+    /// Makes rows for new lists, and renames those that continue.
     pub fn take(loaded: &mut Loaded, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let come_and_gone = [loaded.new_lists(), loaded.gone_lists(blocklist.lists())];
         let continued: HashSet<ListId> = loaded.lists.iter().filter_map(|list| list.before).collect();
@@ -91,7 +92,7 @@ impl ListRows {
             None => blocklist.make_list(CONFIG_LIST, Origin::Config, Polarity::Block, now)?,
         };
         let (allow, mut made) = (blocklist.lists().find(CONFIG_ALLOW_LIST), Vec::new());
-        // There is nothing to tell of it where nobody has allowed anything.
+        // The list is made only if the configuration allows something.
         let allow = match allow {
             None if loaded.allow.is_empty() => None,
             None => {
@@ -106,7 +107,7 @@ impl ListRows {
         let names_before: Vec<_> = continued.iter().chain(&gone).map(name_of).collect();
         let renamed =
             loaded.lists.iter().filter_map(|list| Some((list.before?, list.name.clone()))).collect();
-        // What is gone must not stand in the way of a new list of its name.
+        // A list that is gone must not reserve its name.
         lists.rename_and_part(renamed, &gone);
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
@@ -174,14 +175,14 @@ impl ListRows {
             let reading = blocklist.lists_mut().reading_mut(id);
             (reading.rejected, reading.special, reading.accepted) = (was.rejected, was.special, was.accepted);
         }
-        // What is held back keeps the time it had, until it is read again.
+        // A list that is held back keeps its `ttl` until it is read again.
         let ttl = if targets.is_some() || keeps.is_some() { ttl } else { known };
         self.contents.extend(targets.map(|targets| (id, targets)));
         self.found.push(FoundList { id, path, how, limits, ttl, found });
         Ok(())
     }
 
-    /// What is known of what is on this list from now on, if it is believed, or what its copy says.
+    /// The record of this list's new contents, from its file or its copy.
     pub fn accepted(&self, id: ListId) -> Option<&AcceptedSource> {
         let found = self.found.iter().find(|found| found.id == id)?;
         match &found.found {
@@ -191,47 +192,47 @@ impl ListRows {
         }
     }
 
-    /// How long what this list names stays on it, if that has an end.
+    /// How long the entries of this list stay, if it has a `ttl`.
     pub fn stay(&self, id: ListId) -> Option<ListLifetime> {
         self.stays.get(&id).copied()
     }
 
-    /// The list of which the times go on on this one.
+    /// The list whose times this one continues.
     pub fn turned(&self, id: ListId) -> Option<ListId> {
         self.turned.get(&id).copied()
     }
 
-    /// Since when is on this list what comes onto it now?
+    /// The time from which new entries of this list count.
     pub fn since(&self, id: ListId) -> Timestamp {
         let now = clock::now();
         self.copied(id).map_or(now, |copied| copied.at.min(now))
     }
 
-    /// When does what comes onto this list now end, if it does?
+    /// When new entries of this list expire, if they do.
     pub fn until(&self, id: ListId) -> Option<Timestamp> {
         let stay = self.stay(id)?;
         let of_copy = |copied: &AcceptedSource| copied.until(stay.ttl, clock::after(Duration::ZERO));
         Some(self.copied(id).map_or_else(|| clock::after(stay.ttl), of_copy))
     }
 
-    /// What is put back ends when it was to end.
+    /// Sets when restored entries expire.
     pub fn end_as(&mut self, ends: Option<Arc<Expiries>>) {
         let copied = self.timed.take_ends(&self.contents);
         self.ends = [ends, Some(Arc::new(copied))];
     }
 
-    /// Lists whose entries had an end before, as they were called. Until it is settled that is what stands in their rows.
+    /// Lists whose entries had a `ttl`, with their earlier names. Valid until `settle`.
     pub fn limited(&self, lists: &ListRegistry) -> Vec<(ListId, Arc<str>)> {
         let has_end = |(id, _): &&(ListId, Arc<str>)| lists.get(*id).ttl().is_some();
         self.names_before.iter().filter(has_end).cloned().collect()
     }
 
-    /// When each entry that is put back onto this list was to end, if that is known.
+    /// The expiries of the entries that are restored to this list, if known.
     pub fn ends(&self, list: &str) -> Option<&Arc<Expiries>> {
         self.ends.iter().flatten().find(|ends| ends.know(list))
     }
 
-    /// Is the time of what is put back onto this list over by now?
+    /// Whether the time of the entries restored to this list is over.
     pub fn is_over(&self, id: ListId) -> bool {
         self.restores && self.until(id).is_some_and(|until| until <= clock::now())
     }
@@ -240,7 +241,7 @@ impl ListRows {
         self.accepted(id).filter(|_| self.restores)
     }
 
-    /// Lists are called what they were called before, and those that were made are forgotten. Nothing is on them.
+    /// Restores the names of lists, and forgets those that were made. These have no entries.
     pub fn give_back(mut self, blocklist: &mut Blocklist) {
         let lists = blocklist.lists_mut();
         self.reaching.give_back(lists);
@@ -248,8 +249,8 @@ impl ListRows {
         lists.rename(self.names_before);
     }
 
-    /// Remembers how each file was found, forgets the lists that are gone, and tells what the operator should know, and
-    /// which copies there should be. Entries have come onto `moved`, or gone from it.
+    /// Records how each file was found and forgets the lists that are gone. Returns the copies to keep, and
+    /// adds the messages for the operator. Lists in `moved` gained or lost entries.
     pub fn settle(
         mut self,
         moved: &BTreeSet<Arc<str>>,
@@ -273,7 +274,7 @@ impl ListRows {
         let nothing = Targets::default();
         for (id, named) in &self.contents {
             warnings::of_contents(blocklist.lists().get(*id), named, &mut reloaded.warnings);
-            // Where everything counts anew, or for good, nothing is over.
+            // If everything counts anew or has no `ttl`, no entry is expired.
             let goes_on = self.stays.get(id).is_some_and(|stay| !stay.is_new);
             let is_over = self.is_over(*id) || self.ends(&blocklist.lists().get(*id).name).is_some();
             blocklist.lists_mut().forget_spent(*id, if goes_on || is_over { named } else { &nothing });
@@ -283,7 +284,7 @@ impl ListRows {
             }
         }
         super::aside(self.contents);
-        // It is told of only where the configuration allows something.
+        // The list stays only if the configuration allows something.
         if let Some(allow) = blocklist.lists().find(CONFIG_ALLOW_LIST) {
             blocklist.lists_mut().forget(allow);
         }
@@ -297,7 +298,7 @@ impl ListRows {
     }
 }
 
-/// Notes how a file was found, and says which copy there should be of it.
+/// Records how a file was found, and returns the copy to keep of it.
 fn note(
     blocklist: &mut Blocklist,
     found: FoundList,
@@ -314,7 +315,7 @@ fn note(
     let mut draft = None;
     match found {
         ListFinding::Unchanged => {}
-        // It is read when it was fetched, whatever it was before.
+        // It is read once it was fetched, whatever it was before.
         ListFinding::Awaited => (reading.stamp, reading.trouble) = (None, None),
         ListFinding::Doubted { told, read, accepted, .. } => {
             if let Some(read) = read {
@@ -325,7 +326,7 @@ fn note(
             hold_back(reading, &name, told, now, reloaded);
         }
         ListFinding::Accepted { accepted, draft: bytes, read, remarks, .. } => {
-            // Nothing is there, and that is meant.
+            // A list whose file is missing, and may be, has no format.
             let format = Some(read.format).filter(|format| !["", "plain"].contains(format));
             tracing::info!(
                 watch.verb = "read",
@@ -367,15 +368,14 @@ fn note_read(reading: &mut SourceReading, read: ReadReport) {
         (rejected, examples, special, format);
 }
 
-/// The same for a list of this name with its file there. What another file was, and that it may be missing, says nothing of
-/// it.
+/// The record under this name and path. For another file the stamp, and that it may be missing, do not apply.
 fn renamed(accepted: &AcceptedSource, name: &Arc<str>, path: &Path) -> AcceptedSource {
     let stamp = accepted.stamp.filter(|_| accepted.path == path);
     let is_missing = accepted.may_be_missing(path);
     AcceptedSource { name: name.clone(), path: path.into(), stamp, is_missing, ..accepted.clone() }
 }
 
-/// The next reload is to read it again, whatever it is then.
+/// Holds a list back. The next reload reads it again, whatever its stamp.
 fn hold_back(
     reading: &mut SourceReading,
     name: &str,

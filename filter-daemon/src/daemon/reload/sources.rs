@@ -1,4 +1,4 @@
-//! Where the configuration and its lists are read from.
+//! The sources of the configuration and its lists.
 
 use std::path::{Path, PathBuf};
 
@@ -15,26 +15,26 @@ use crate::source::trouble::{HoldBackReason, ListFallback, Phrasing, explain, fo
 use crate::source::{Copies, Draft, copies};
 use crate::text::{Explanation, printable};
 
-/// Where lists are read from, and what was learned while doing so. One reading after another has it.
+/// The sources of lists, and the findings of earlier readings. One reading at a time has it.
 pub struct ListSources {
-    /// What was good before.
+    /// The last good copies of lists.
     pub copies: Copies,
-    /// What was fetched.
+    /// The files that were fetched.
     feeds: FeedStore,
-    /// One of them is damaged where it says what it is of.
+    /// The head of a copy is damaged, so its list is unknown.
     pub has_lost_one: bool,
-    /// Who reads list files, and which of them hang.
+    /// The reader of list files, which knows those that hang.
     pub lists: TimedReader<Result<FileCheck, FileError>>,
-    /// The lists that our user may not read and of which no copy is in force, when they were last looked at.
+    /// The lists without a copy in force that filterd's user may not read, as of the last reading.
     pub(super) denied: Vec<PathBuf>,
-    /// May copies be written? Not where all that is wanted is a look.
+    /// Whether copies may be written. A comparison writes none.
     pub writes: bool,
-    /// Who reads the configuration.
+    /// The reader of the configuration.
     config: TimedReader<Result<Vec<u8>, ConfigError>>,
 }
 
 impl ListSources {
-    /// The copies of this state directory, and files as they are.
+    /// Sources with the copies and fetched files of this state directory.
     pub fn of(state: &Path) -> Self {
         Self {
             copies: Copies::of(state),
@@ -47,12 +47,12 @@ impl ListSources {
         }
     }
 
-    /// Is what is read about to be in force, or is somebody only told of it?
+    /// The wording for messages: what is in force, or what would be.
     pub fn mood(&self) -> Phrasing {
         if self.writes { Phrasing::Is } else { Phrasing::Would }
     }
 
-    /// What is wrong with this list, and what is in force instead, or would be.
+    /// Explains what is wrong with this list, and what is or would be in force instead.
     pub fn explain(&self, list: &ListConfig, why: &HoldBackReason<'_>, instead: ListFallback) -> Explanation {
         let (name, path) = (list.name.as_str(), &list.path);
         match self.mood() {
@@ -61,30 +61,30 @@ impl ListSources {
         }
     }
 
-    /// Where the file of this list is.
+    /// The path of this list's file.
     pub fn file_of(&self, list: &ListConfig) -> PathBuf {
         let of_feed = |feed: &Feed| self.feeds.file(FeedKey::of(&feed.key()));
         list.feed.as_ref().map_or_else(|| list.path.clone(), of_feed)
     }
 
-    /// What the server of this feed called the kind of what it sent.
+    /// The content type that the server of this feed sent.
     pub(super) fn content_type_of(&self, feed: &Feed) -> Option<String> {
         self.feeds.known(FeedKey::of(&feed.key()), &feed.url.to_string()).content_type
     }
 
-    /// The lists that our user may not read, and of which there is no copy, when they were last looked at.
+    /// The lists without a copy in force that filterd's user may not read, as of the last reading.
     pub fn denied(&self) -> &[PathBuf] {
         &self.denied
     }
 
-    /// The lists of which there is a copy.
+    /// The lists that have a copy.
     pub fn known(&mut self) -> Vec<KnownList> {
         self.has_lost_one = false;
         self.known_by(self.copies.find())
     }
 
-    /// The same for a start that goes on with a trial: what is known of a list on trial is what is known of it.
-    /// What lists of before are not part of it, `parted` tells.
+    /// The lists for a start that continues a trial: those on trial, and the others of `before` that are part
+    /// of it. `parted` says which are not.
     pub fn on_trial(&mut self, before: &[KnownList], parted: &PartedLists) -> Vec<KnownList> {
         let mut known = self.known_by(self.copies.find_tried());
         let others = before.iter().filter_map(|before| parted.on_trial(before.clone()));
@@ -93,13 +93,13 @@ impl ListSources {
         known
     }
 
-    /// When the entries of this came, and end, as its copy says at a start.
+    /// When the entries of this list were added and expire, as its copy says at a start.
     pub fn times(&self, accepted: &AcceptedSource) -> Option<EntryTimes> {
         self.told(accepted, self.copies.times_on_trial(accepted))
     }
 
-    /// What the copy of this was found to say of that. Where it says nothing, nobody knows more than since when its file is as
-    /// it is.
+    /// Evaluates what the copy said about these times. Without it, only the time is known at which the file
+    /// was first read.
     pub fn told(
         &self,
         accepted: &AcceptedSource,
@@ -115,7 +115,7 @@ impl ListSources {
         })
     }
 
-    /// The same, to be read again where their copies are gone.
+    /// Marks the lists whose copies are gone, so that they are read again.
     pub fn missed(&self, known: Vec<KnownList>) -> Vec<KnownList> {
         let is_gone = |known: &KnownList| {
             known.reading.accepted.as_ref().is_some_and(|accepted| !self.copies.has(accepted))
@@ -147,12 +147,12 @@ impl ListSources {
         known.collect()
     }
 
-    /// A file to write down what is being read, unless nothing is to be written.
+    /// A file for the bytes that are being read, unless nothing is to be written.
     pub(super) fn draft(&self) -> Draft {
         if self.writes { self.copies.draft() } else { Draft::gone() }
     }
 
-    /// The text of a configuration.
+    /// Reads the text of a configuration.
     pub fn read_config(&mut self, path: &Path) -> Result<Vec<u8>, ConfigError> {
         let owned = path.to_owned();
         self.config.read(path, move |_| config::read(&owned))?

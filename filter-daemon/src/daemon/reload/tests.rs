@@ -1,5 +1,5 @@
-//! While a reload that needs other judges goes on, no turn of the owner's waits until one is loaded: not the reload's own, and
-//! not those of whoever adds and removes meanwhile.
+//! While a reload waits for other judges, no turn of the owner blocks: neither the reload's own turns nor
+//! those of changes meanwhile.
 
 mod room;
 
@@ -21,10 +21,10 @@ use crate::blocklist::{Polarity, ReleaseFrom};
 use crate::kernel::Filter;
 use crate::kernel::tests::memory::KernelInMemory;
 
-/// So many turns nothing takes, however slow the thread is that fills a larger table.
+/// More turns than any reload takes, however slow the thread that fills a larger table is.
 const ENDLESS: usize = 100_000;
 
-/// The owner's parts, and his loop without the rest of it.
+/// The parts of the owner that a reload uses, and their share of its loop.
 struct Owner {
     protection: Protection,
     capacity: Capacity,
@@ -44,7 +44,7 @@ impl Owner {
         Self { protection, capacity, persistence, kernel, requests, _place: place }
     }
 
-    /// As `filterd add` and `remove` do it: at once, or in its turn.
+    /// Applies a change like `filterd add` and `remove`: at once, or in its turn.
     fn ask(&mut self, change: Change) {
         let (Change::Want(Want { targets, .. }) | Change::Release { targets, .. }) = &change else { return };
         let answer = |done: Result<ChangeTotals, CommitError>, _: &mut OwnerParts<'_>, _| {
@@ -60,7 +60,7 @@ impl Owner {
         OwnerParts { protection, capacity, persistence }
     }
 
-    /// Makes a configuration true; somebody comes between any two of its turns. Tells how many there were.
+    /// Applies a configuration, and calls `comes` before each turn. Returns the number of turns.
     fn reload(&mut self, loaded: Loaded, comes: impl Fn(&mut Self, usize)) -> usize {
         let mut reload = RunningReload::begin(loaded, self.protection.blocklist_mut()).unwrap();
         let ended = (0..ENDLESS).find(|turn| {
@@ -73,7 +73,7 @@ impl Owner {
         turns
     }
 
-    /// As the loop does after each event.
+    /// Does what the loop does after each event.
     fn settle(&mut self) {
         if let Some(mut request) = self.requests.pop_front()
             && !is_done(request.turn(&mut self.parts()))
@@ -93,7 +93,7 @@ impl Owner {
     }
 }
 
-/// Whoever waits lets the thread work that he waits for.
+/// A turn that waits gives the other thread time to work.
 fn is_done(turn: Turn) -> bool {
     if turn == Turn::Wait {
         thread::sleep(Duration::from_millis(1));
@@ -101,7 +101,7 @@ fn is_done(turn: Turn) -> bool {
     turn == Turn::Done
 }
 
-/// Maps, levels and lengths that nobody looked into before, for both sides, and then other settings.
+/// Both polarities use maps, levels and lengths that no lookup used before. Other settings follow.
 const BLOCK: [&str; 5] =
     ["192.0.2.0/24", "2001:db8::/32", "2001:db8:1::/48", "2001:db8:2:3::/64", "2001:db8::7"];
 const ALLOW: [&str; 2] = ["192.0.2.7", "2001:db8:1:5::/64"];
@@ -125,7 +125,7 @@ async fn loading_judges_for_reload_delays_no_turn() {
     assert!(BLOCK.iter().all(|word| owner.drops(word)) && !ALLOW.iter().any(|word| owner.drops(word)));
 }
 
-/// One more length by `filterd add`, and another one before its judge is there.
+/// One `filterd add` needs a new prefix length, and another comes before its judge is loaded.
 #[tokio::test]
 async fn new_lookup_during_reload_does_not_delay_turns() {
     let mut owner = Owner::new();
@@ -160,7 +160,7 @@ fn target(word: &str) -> Target {
     word.parse().unwrap()
 }
 
-/// A configuration that names these, and has no lists.
+/// A configuration with these entries and no lists.
 fn loaded(block: &[&str], allow: &[&str], enforce: bool) -> Loaded {
     let (block, allow, copy) = (targets(block), targets(allow), Default::default());
     let config = Config { enforce, ..Config::default() };

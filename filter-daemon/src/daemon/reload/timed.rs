@@ -1,5 +1,5 @@
-//! When what lists with an end name has come, and ends: what their copies tell a start of it, and what these are to tell the next
-//! one. The file may be another one by then.
+//! The times of entries on lists that expire: as their copies tell a start, and as their new copies must
+//! store them. The list's file may have changed by the next start.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,31 +7,32 @@ use std::sync::Arc;
 use super::ends::Expiries;
 use crate::blocklist::{Blocklist, EntryTimes, ListId, Targets, TimedTargets, TimesCollector, Timestamp};
 
-/// Of lists with an end.
+/// The times of lists whose entries expire.
 #[derive(Debug, Default)]
 pub struct ListTimes {
-    /// What their copies tell, under the names that they have now.
+    /// The times in the copies, with the present names of the lists.
     copied: HashMap<ListId, (Arc<str>, EntryTimes)>,
-    /// What their copies are to tell.
+    /// The times that new copies are to store.
     noted: HashMap<ListId, NotedTimes>,
 }
 
 #[derive(Debug)]
 enum NotedTimes {
-    /// It is being looked up.
+    /// They are being looked up.
     Gathering(TimesCollector),
-    /// It is known.
+    /// They are all known.
     Times(EntryTimes),
 }
 
 impl ListTimes {
-    /// The copy of this list tells that.
+    /// Sets the times in the copy of this list.
     pub fn tells(&mut self, id: ListId, name: Arc<str>, times: EntryTimes) {
         self.copied.insert(id, (name, times));
     }
 
-    /// When what this list, which has an end, names at a start came, and ends; what no copy knows has come `new`. Of what is
-    /// over by `now` nothing is on it. It is noted, unless the copy that `stays` tells it already.
+    /// The times of the entries that this list names at a start. Entries that no copy knows count as `new`.
+    /// Entries that expired by `now` are not added. The times are kept for a new copy, unless the copy that
+    /// `stays` has them already.
     pub fn begin(
         &mut self,
         id: ListId,
@@ -63,7 +64,7 @@ impl ListTimes {
         self.noted.insert(id, NotedTimes::Times(times.clone()));
     }
 
-    /// Looks up a page of what this list names.
+    /// Looks up the times of a page of entries of this list.
     pub fn look_up(&mut self, id: ListId, page: &Targets, blocklist: &Blocklist) {
         let noted = self.noted.entry(id).or_insert_with(|| NotedTimes::Gathering(TimesCollector::default()));
         if let NotedTimes::Gathering(gathering) = noted {
@@ -71,7 +72,7 @@ impl ListTimes {
         }
     }
 
-    /// What the copy of this list is to tell, if that is another thing than it tells.
+    /// The times to store in the copy of this list, if they have changed.
     pub fn take_noted(&mut self, id: ListId) -> Option<EntryTimes> {
         match self.noted.remove(&id)? {
             NotedTimes::Gathering(gathering) => Some(gathering.into_times()),
@@ -79,7 +80,7 @@ impl ListTimes {
         }
     }
 
-    /// When what is put back was to end, as far as copies know it of all that is in these `contents`.
+    /// When restored entries would have expired, for lists whose copies know all entries of `contents`.
     pub fn take_ends(&mut self, contents: &[(ListId, Targets)]) -> Expiries {
         let known = contents.iter().filter_map(|(id, targets)| {
             let (name, times) = self.copied.remove(id)?;
@@ -89,7 +90,7 @@ impl ListTimes {
     }
 }
 
-/// The same where what is over by `now` is none of what is there.
+/// Marks runs that expired by `now` as spent.
 fn spending(mut times: EntryTimes, now: Timestamp) -> EntryTimes {
     let is_over = |run: &mut TimedTargets| run.until.is_some_and(|until| until <= now);
     for over in times.runs.extract_if(.., is_over) {
@@ -119,8 +120,8 @@ mod tests {
         ListRegistry::default().make_anyway("seen", Origin::File, Polarity::Block).unwrap()
     }
 
-    /// A start at 100, at which all that is new ends at 200, of a list whose copy tells this: what is on the list, and what is
-    /// noted.
+    /// Starts at 100 a list whose copy has these times; new entries expire at 200. Returns what is on the
+    /// list, and what is to be stored.
     fn begin(copied: Option<EntryTimes>, named: Targets, stays: bool) -> (EntryTimes, Option<EntryTimes>) {
         let (mut timed, id) = (ListTimes::default(), list());
         copied.into_iter().for_each(|times| timed.tells(id, "seen".into(), times));
@@ -128,7 +129,7 @@ mod tests {
         (begun, timed.take_noted(id))
     }
 
-    /// One run that lasts, one that is over, and what was over.
+    /// One run that lasts, one that expired meanwhile, and entries that had expired before.
     fn copied() -> EntryTimes {
         EntryTimes { runs: vec![run(50, 150, 0..3), run(10, 100, 3..6)], spent: targets(6..9) }
     }

@@ -1,10 +1,10 @@
-//! What the log is told of a reload, or of a start.
+//! Logs the results of a reload or a start.
 
 use tracing::{error, warn};
 
 use crate::control::wire::reload::Reply;
 
-/// What was found that the operator should know.
+/// Logs the warnings, and the lists that are held back.
 pub fn tell_log(reloaded: &Reply) {
     reloaded.warnings.iter().for_each(|warning| warn!("{warning}"));
     reloaded.held_back.iter().for_each(|held| error!("{}", held.told));

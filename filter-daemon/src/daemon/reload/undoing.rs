@@ -14,13 +14,14 @@ use crate::text::Explain;
 /// How long the kernel is left alone when it refuses even what puts everything back.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What is still to be undone.
+/// The rollback of a refused reload, with the steps that are left.
 pub struct ReloadUndo {
     steps: Vec<ReloadStep>,
     settings: Settings,
     cause: CommitError,
-    /// What is allowed again, what is blocked again, and what has left, until which commits: packets in flight must see it
-    /// before anything is blocked, before anything leaves, and before less is allowed and the settings are put back.
+    /// The last commits of the rollback that allowed, blocked and removed entries. Packets in flight must see
+    /// them before anything is blocked, before anything leaves, and before less is allowed and the settings
+    /// are restored.
     loosened: u64,
     entered: u64,
     left: u64,

@@ -1,10 +1,10 @@
-//! What the operator should know of lists that were taken as they are.
+//! Warnings for the operator about lists that were accepted.
 
 use crate::blocklist::{ListInfo, Polarity, Targets};
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::source::{well_known, wide};
 
-/// What is on a list, taken by itself.
+/// Warnings about the contents of one list.
 pub fn of_contents(list: &ListInfo, targets: &Targets, warnings: &mut Vec<String>) {
     if list.polarity == Polarity::Allow {
         let is_inline = *list.name == *CONFIG_ALLOW_LIST;
@@ -16,13 +16,13 @@ pub fn of_contents(list: &ListInfo, targets: &Targets, warnings: &mut Vec<String
     of_well_known(&list.name, targets, warnings);
 }
 
-/// Resolvers and networks that many hosts need.
+/// Warnings about resolvers and networks that many hosts need.
 fn of_well_known(name: &str, targets: &Targets, warnings: &mut Vec<String>) {
     let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list \"{name}\"") };
     warnings.extend(well_known::told(&what, targets));
 }
 
-/// A feed that names private ranges would cut a host off from its own network.
+/// Special ranges are left out because blocking private ranges would cut a host off from its own network.
 pub fn of_special(name: &str, special: u64, warnings: &mut Vec<String>) {
     let targets = match special {
         0 => return,
@@ -33,8 +33,8 @@ pub fn of_special(name: &str, special: u64, warnings: &mut Vec<String>) {
     warnings.push(format!("list \"{name}\": {targets} {why}"));
 }
 
-/// How many lines were not understood. What they say is for whoever may read the file: `filterd check` shows it, and asks
-/// with the rights of its user.
+/// The number of lines that were not understood. Their text is only for users who may read the file: `filterd
+/// check` shows it with its user's rights.
 pub fn of_rejected(name: &str, rejected: u64, warnings: &mut Vec<String>) {
     let lines = match rejected {
         0 => return,
@@ -44,7 +44,7 @@ pub fn of_rejected(name: &str, rejected: u64, warnings: &mut Vec<String>) {
     warnings.push(format!("list \"{name}\": {lines} not understood; to see them: filterd check"));
 }
 
-/// What of a folder is no part of its list.
+/// The parts of a folder that do not belong to its list.
 pub fn of_left_out(name: &str, left_out: &[String], warnings: &mut Vec<String>) {
     if !left_out.is_empty() {
         let names = left_out.join(", ");

@@ -1,6 +1,5 @@
-//! What was in force before a trial, in the hands of the filterd that tries: the text of its configuration, and the copies of
-//! its lists as open files. So it can be put back whatever becomes of the state directory meanwhile. The next start finds only
-//! what lies there.
+//! The previous configuration during a trial: its text in memory, and the copies of its lists as open files.
+//! A rollback therefore works even if the state directory is lost. The next start has only the files there.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,30 +10,30 @@ use crate::blocklist::{AcceptedSource, EntryTimes, SourceReading, SourceStamp};
 use crate::source::copies::{CopyError, HeldCopy};
 use crate::source::{Copies, ListFile, ReadOptions};
 
-/// Copies that are held open: half of the files that a process may have open where nobody has said more. Others are read
-/// where they lie.
+/// The limit of copies held open: half of the usual limit of open files for a process. Other copies are read
+/// from their paths.
 const MOST: usize = 512;
 
-/// What is to be put back.
+/// The configuration and lists that a rollback restores.
 #[derive(Debug)]
 pub struct WayBack {
     text: Option<String>,
     held: Vec<HeldList>,
-    /// The lists of which something was in force, if that is known: of all others there was nothing.
+    /// The lists that had entries in force, if known. All other lists had none.
     loaded: Option<HashSet<Arc<str>>>,
 }
 
-/// A list's.
+/// The open copy of a list.
 #[derive(Debug)]
 struct HeldList {
     held: HeldCopy,
-    /// What its file was when it was read last.
+    /// The stamp of its file when it was read last.
     stamp: Option<SourceStamp>,
 }
 
 impl WayBack {
-    /// Takes this configuration, and the copies of these lists, in hand. Of those without one nothing is in force, nor of any
-    /// other list if these `are_all`; after a start a copy may have been lost.
+    /// Keeps this configuration and the copies of these lists open. Lists without a copy had nothing in
+    /// force, nor had any other list if these `are_all`. After a start a copy may have been lost.
     pub fn hold<'a>(
         text: Option<String>,
         lists: impl Iterator<Item = (&'a Arc<str>, &'a SourceReading)>,
@@ -44,7 +43,7 @@ impl WayBack {
         let loaded: Vec<_> =
             lists.filter_map(|(name, list)| Some((name, list.accepted.as_ref()?, list.stamp))).collect();
         let held = loaded.iter().filter_map(|(_, accepted, stamp)| {
-            // A file that was written anew with the same in it has its old copy.
+            // The copy stays valid for a file that was written anew with the same contents.
             let stamp = stamp.or(accepted.stamp);
             Some(HeldList { held: copies.hold(accepted).ok()?, stamp })
         });
@@ -53,18 +52,18 @@ impl WayBack {
         Self { text, held, loaded }
     }
 
-    /// Was nothing of this list in force?
+    /// Whether this list had nothing in force.
     pub fn has_nothing_of(&self, list: &str) -> bool {
         self.loaded.as_ref().is_some_and(|loaded| !loaded.contains(list))
     }
 
-    /// The copies that know another file, with the one that was read last.
+    /// The copies that store another stamp than that of the file read last, with the latter.
     pub fn of_files_unknown(&self) -> Vec<AcceptedSource> {
         let others = self.held.iter().filter(|one| one.stamp != one.held.accepted().stamp);
         others.map(|one| AcceptedSource { stamp: one.stamp, ..one.held.accepted().clone() }).collect()
     }
 
-    /// Makes copies anew that are gone, for whoever starts next.
+    /// Writes copies that are gone again, for the next start.
     pub fn put_back(&self, copies: &Copies) {
         for HeldList { held, .. } in &self.held {
             if let Err(error) = copies.put_back(held) {
@@ -76,12 +75,12 @@ impl WayBack {
         }
     }
 
-    /// The configuration's text.
+    /// The text of the configuration.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// The lists of which there is a copy: those in hand, and then what lies in the state directory.
+    /// The lists that have a copy: first those held open, then those in the state directory.
     pub fn known(&self, sources: &mut ListSources) -> Vec<KnownList> {
         let held = self.held.iter().map(|HeldList { held, stamp }| KnownList {
             meaning: held.accepted().meaning,
@@ -101,12 +100,12 @@ impl WayBack {
         known
     }
 
-    /// What the copy of this says, if it is in hand.
+    /// Reads the list in this copy, if it is held open.
     pub fn read(&self, accepted: &AcceptedSource, how: &ReadOptions) -> Option<Result<ListFile, CopyError>> {
         Some(self.held(accepted)?.read(how))
     }
 
-    /// What the copy of this says of when its entries came, and end, if it is in hand.
+    /// Reads the times of the entries in this copy, if it is held open.
     pub fn times(&self, accepted: &AcceptedSource) -> Option<Result<Option<EntryTimes>, CopyError>> {
         Some(self.held(accepted)?.times())
     }

@@ -1,5 +1,5 @@
-//! What is noted of a trial beside the socket, too: the state directory may be removed, or be another one, and then a start
-//! would take what nobody has confirmed without a word.
+//! A second note of a trial, next to the control socket. The state directory may be removed or replaced, and
+//! a start would then use an unconfirmed configuration without a warning.
 
 use tracing::{error, warn};
 
@@ -7,15 +7,15 @@ use super::{Trial, TrialState, told};
 use crate::clock;
 use crate::control::ServerHandle;
 
-/// How the note of one that is on begins.
+/// The first word of the note while a trial is on.
 const ON: &str = "trial ";
 
-/// How the note of one that was rolled back begins.
+/// The first word of the note after a rollback.
 const ROLLED_BACK: &str = "rolled-back ";
 
 impl Trial {
-    /// From here on it is noted there, too. `before` is what the filterd before has noted there: it is told where nothing is
-    /// known of that.
+    /// Stores the note there from now on. `before` is the note of the earlier filterd. If the state directory
+    /// has no record of its trial, this is reported as lost.
     pub fn note_beside_socket(&mut self, socket: ServerHandle, before: Option<&str>) {
         let lost = before.filter(|_| !self.is_known).and_then(|note| {
             let rolled_back = |by| (by, true);
@@ -25,12 +25,12 @@ impl Trial {
             let told = told::lost(by, was_rolled_back);
             error!("{told}");
             self.state = TrialState::Lost { since: clock::now(), told };
-            // What is noted there stays until somebody has said what is meant.
+            // The note stays until an operator has decided.
             self.beside = Some(socket);
             return;
         }
         self.beside = Some(socket);
-        // Where nothing is to be said, and nothing was, the file is left alone.
+        // An empty note need not replace a missing one.
         if before.is_some() || !matches!(self.state, TrialState::None) {
             self.note_beside();
         }
@@ -49,7 +49,7 @@ impl Trial {
         }
     }
 
-    /// Who asked for it, as far as that is known.
+    /// The user who asked for the trial, as far as known.
     pub(super) fn by(&self) -> &str {
         match &self.state {
             TrialState::On { note, .. } | TrialState::Over { note, .. } => &note.by,

@@ -1,6 +1,6 @@
-//! A configuration on trial: in force until somebody confirms it, or else until its time is over; then what was before is put
-//! back. Until it is confirmed, the last good copies of configuration and lists on disk stay those of before: they are what
-//! is put back, by this filterd or, at its start, by the next one.
+//! A configuration on trial. It stays in force if a user confirms it, and is rolled back when its time is
+//! over. Until it is confirmed, the last good copies of configuration and lists on disk are the earlier ones.
+//! This filterd restores them, or the next one does at its start.
 
 mod beside;
 mod note;
@@ -24,36 +24,36 @@ use note::{NotePath, TrialNote, TrialStage};
 use owed::UnwrittenNote;
 pub use start::AtStart;
 
-/// How long until what could not be put back is tried again.
+/// How long until a failed rollback is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Whether a configuration is on trial.
+/// The trial of a configuration, and its state.
 pub struct Trial {
     place: NotePath,
     state: TrialState,
-    /// What could not be noted of it.
+    /// The note that could not be written.
     owed: Option<UnwrittenNote>,
-    /// Lists of before, whose names nobody else may have meanwhile.
+    /// The lists of the previous configuration. No live list may have their names meanwhile.
     names: Vec<Arc<str>>,
-    /// The copies that there should be of its lists, once it is confirmed.
+    /// The copies to keep of its lists, once it is confirmed.
     held: Vec<ListToKeep>,
-    /// When what it has let go was to end. A filterd that goes on with it does not know.
+    /// When the entries that it removed would have expired. Unknown to a filterd that continues the trial.
     ends: Option<Arc<Expiries>>,
-    /// Lists of before that could not be put back.
+    /// Lists of the previous configuration that could not be restored.
     lost: Vec<Arc<str>>,
-    /// What was found of the files when it was rolled back.
+    /// Whether files matched the restored copies at the rollback.
     found: MatchingFiles,
-    /// The filterd before has left a record of one.
+    /// The earlier filterd left a record of a trial.
     is_known: bool,
-    /// Where else it is noted, for a start that does not find the record of it.
+    /// A second place for the note, for a start that does not find the record.
     beside: Option<ServerHandle>,
 }
 
-/// What has become of it.
+/// The stage of a trial.
 enum TrialState {
-    /// There is none.
+    /// No configuration is on trial.
     None,
-    /// It is being made true, or is.
+    /// The configuration is in force or about to be.
     On {
         note: TrialNote,
         since: Timestamp,
@@ -62,36 +62,39 @@ enum TrialState {
         was_rolled_back: bool,
         anew: Option<TrialRestart>,
     },
-    /// It was confirmed, and its copies are being written.
+    /// The user confirmed it, and its copies are being written.
     Confirmed,
-    /// Its time is over, and what was before is being put back; when that is to be tried again, and why.
+    /// Its time is over or a user rejected it, and the rollback runs. `refused` says when a failed rollback
+    /// is tried again, and why it failed.
     Over { note: TrialNote, since: Timestamp, refused: Option<(Instant, Explanation)> },
-    /// What was before is in force again; by whom the reload was. Where all files say the same, a start need know nothing of it.
+    /// The previous configuration is in force again; `by` asked for the reload. If all files match it
+    /// (`is_settled`), the next start needs no record.
     RolledBack { since: Timestamp, by: String, is_settled: bool },
-    /// This start should have gone on with it, or kept what was before, and could not.
+    /// This start should have continued the trial or kept the rollback, and could not.
     Lost { since: Timestamp, told: Explanation },
 }
 
-/// Whether files say what is put back.
+/// Whether files match the restored copies.
 #[derive(Clone, Copy, Debug, Default)]
 struct MatchingFiles {
-    /// The configuration's.
+    /// The file of the configuration.
     config: bool,
-    /// All of them.
+    /// The configuration and the files of all lists.
     all: bool,
 }
 
-/// What a start within a trial has brought: it reads configuration and lists anew, whatever was on trial before.
+/// The result of a start within a trial. It reads configuration and lists anew, so these are on trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TrialRestart {
-    /// What they said then.
+    /// Configuration and lists are those that this start read.
     AsRead,
-    /// The lists as they were then; the configuration is that of before, since the file was not valid.
+    /// The lists are those that this start read. The configuration is the previous one, because the file was
+    /// not valid.
     ListsOnly,
 }
 
 impl Trial {
-    /// None, for a filterd with this state directory.
+    /// No trial, for a filterd with this state directory.
     pub fn none(state: &Path) -> Self {
         Self {
             place: NotePath::in_directory(state),
@@ -107,7 +110,8 @@ impl Trial {
         }
     }
 
-    /// Begins one: on disk when this returns. `names` are those of the lists in force, and `parted` tells what it makes of them.
+    /// Begins a trial; its note is on disk when this returns. `names` are the lists in force, and `parted`
+    /// says what becomes of them.
     pub fn begin(
         &mut self,
         length: Duration,
@@ -127,7 +131,7 @@ impl Trial {
         Ok(())
     }
 
-    /// What was to be on trial has not come into force.
+    /// Ends a trial that did not take effect.
     pub fn abandon(&mut self) {
         match std::mem::replace(&mut self.state, TrialState::None) {
             TrialState::On { note, was_rolled_back: true, .. } => self.note_rollback(&note, false),
@@ -140,56 +144,56 @@ impl Trial {
         }
     }
 
-    /// It is in force: its time begins. Tells until when.
+    /// Starts the countdown once the configuration is in force. Returns when it ends.
     pub fn begin_countdown(&mut self, length: Duration, to_keep: Vec<ListToKeep>) -> Option<Timestamp> {
         self.held = to_keep;
         let TrialState::On { note, until, is_in_force, .. } = &mut self.state else { return None };
         (*until, *is_in_force) = (clock::after(length), true);
         *note = TrialNote::ending(length, note.checksum, &note.by, note.parted.clone());
         if let Err(error) = self.place.write(note) {
-            // The one that was written before holds, and is over a little earlier.
+            // The note that was written before stays. Its time ends a little earlier.
             warn!("{error}");
         }
         Some(*until)
     }
 
-    /// What it has let go was to end so.
+    /// Remembers when the removed entries would have expired.
     pub fn set_expiries(&mut self, ends: Option<Expiries>) {
         self.ends = ends.map(Arc::new);
     }
 
-    /// When what is put back ends, as far as that is known.
+    /// When the entries that a rollback restores expire, as far as known.
     pub fn ends(&self) -> Option<Arc<Expiries>> {
         self.ends.clone()
     }
 
-    /// The same of one that a start goes on with.
+    /// Sets the copies to keep for a trial that a start continues.
     pub fn hold(&mut self, to_keep: Vec<ListToKeep>) {
         self.held = to_keep;
     }
 
-    /// Is the configuration in force, or coming into force, one on trial, or being taken back?
+    /// Whether a trial is on or being rolled back. Its configuration need not be in force yet.
     pub fn is_on(&self) -> bool {
         matches!(self.state, TrialState::On { .. } | TrialState::Over { .. })
     }
 
-    /// Does this name belong to a list of before?
+    /// Whether this name belongs to a list of the previous configuration.
     pub fn reserves(&self, name: &str) -> bool {
         self.is_on() && self.names.iter().any(|reserved| **reserved == *name)
     }
 
-    /// How long until something is to be done about it.
+    /// How long until the trial needs attention.
     pub fn until_due(&self) -> Option<Duration> {
         let owed = self.owed.as_ref().map(|owed| owed.retry.saturating_duration_since(clock::instant()));
         self.until_end().into_iter().chain(owed).min()
     }
 
-    /// Is it to end now?
+    /// Whether the rollback is due now.
     pub fn is_due(&self) -> bool {
         self.until_end().is_some_and(|left| left.is_zero())
     }
 
-    /// How long until it is to end.
+    /// How long until the rollback is due.
     fn until_end(&self) -> Option<Duration> {
         match &self.state {
             TrialState::On { until, is_in_force: true, .. } => Some(clock::until(*until)),
@@ -205,7 +209,7 @@ impl Trial {
         }
     }
 
-    /// Could it end at this moment?
+    /// Whether the trial could end at this moment.
     pub fn may_end(&self) -> bool {
         matches!(
             self.state,
@@ -213,13 +217,13 @@ impl Trial {
         )
     }
 
-    /// Its time is over, or somebody does not want it.
+    /// Starts the rollback of a trial: its time is over, or a user asked (`is_unwanted`).
     pub fn begin_rollback(&mut self, is_unwanted: bool) {
         self.state = match std::mem::replace(&mut self.state, TrialState::None) {
             TrialState::On { note, .. } => {
                 let why = if is_unwanted { "was rolled back by a user" } else { "was not confirmed in time" };
                 warn!("the configuration of {} {why}; rolling back", note.by);
-                // Whoever starts next is to know it, too, if this one does not come to its end.
+                // The next start rolls back as well, if this filterd dies before the end.
                 let note = if is_unwanted { note.over() } else { note };
                 if is_unwanted && let Err(error) = self.place.write(&note) {
                     warn!("{error}");
@@ -235,7 +239,7 @@ impl Trial {
         self.held.clear();
     }
 
-    /// What was before could not be put back.
+    /// Schedules the next attempt of a rollback that failed.
     pub fn note_failed_rollback(&mut self, why: Explanation) {
         tracing::error!("the rollback failed, retrying: {why}");
         if let TrialState::Over { refused, .. } = &mut self.state {
@@ -243,18 +247,18 @@ impl Trial {
         }
     }
 
-    /// These lists of before cannot be put back.
+    /// Sets the lists of the previous configuration that cannot be restored.
     pub fn set_lost(&mut self, lists: Vec<Arc<str>>) {
         self.lost = lists;
     }
 
-    /// Could this list of before not be put back?
+    /// Whether this list of the previous configuration could not be restored.
     pub fn has_lost(&self, list: &str) -> bool {
         self.lost.iter().any(|lost| **lost == *list)
     }
 
-    /// This is put back, and found beside the files as they are then: as long as the configuration's has this checksum, a start
-    /// does not take it.
+    /// Compares the restored copies with the files as they are now. A start does not use the configuration's
+    /// file as long as it has this checksum.
     pub fn set_found(&mut self, loaded: &Loaded) {
         let config = loaded.says_its_file;
         self.found = MatchingFiles { config, all: config && loaded.say_their_files() };
@@ -263,12 +267,12 @@ impl Trial {
         }
     }
 
-    /// Does the configuration's file say what was put back?
+    /// Whether the configuration's file matches the restored copy.
     pub fn found_its_file(&self) -> bool {
         self.found.config
     }
 
-    /// What was before is in force again.
+    /// Records that the previous configuration is in force again.
     pub fn end_rollback(&mut self) {
         if let TrialState::Over { note, .. } = &self.state {
             let note = note.clone();
@@ -284,32 +288,32 @@ impl Trial {
         self.note_beside();
     }
 
-    /// It is not on trial any more: the copies that there should be of it.
+    /// Ends the trial by confirming it. Returns the copies to keep.
     pub fn confirm(&mut self) -> Option<Vec<ListToKeep>> {
         let TrialState::On { note, is_in_force: true, .. } = &self.state else { return None };
-        // Until its copies have their places, a start takes them for what was confirmed.
+        // Until the copies are in place, a start uses the prepared ones, as confirmed.
         let note = TrialNote { stage: TrialStage::Confirmed, ..note.clone() };
         (self.state, self.ends) = (TrialState::Confirmed, None);
         self.note(Some(note));
         Some(std::mem::take(&mut self.held))
     }
 
-    /// Was it confirmed, and are its copies still being written?
+    /// Whether the trial was confirmed and its copies are still being written.
     pub fn is_confirmed(&self) -> bool {
         matches!(self.state, TrialState::Confirmed)
     }
 
-    /// Is what was before it being put back?
+    /// Whether a rollback runs.
     pub fn is_being_rolled_back(&self) -> bool {
         matches!(self.state, TrialState::Over { .. })
     }
 
-    /// Since when what was before one that nobody confirmed is in force again.
+    /// Since when the previous configuration is in force again after a rollback.
     pub fn rolled_back(&self) -> Option<Timestamp> {
         if let TrialState::RolledBack { since, .. } = self.state { Some(since) } else { None }
     }
 
-    /// There is none from now on, nor was there one.
+    /// Removes all record of a trial.
     pub fn forget(&mut self) {
         (self.state, self.names) = (TrialState::None, Vec::new());
         (self.held, self.ends) = (Vec::new(), None);

@@ -1,5 +1,5 @@
-//! What a start must know of a configuration on trial, on disk before the trial begins: until when it may be in force, in the
-//! time of which boot of the machine.
+//! The note of a trial for the next start. It is on disk before the trial begins, and says until when the
+//! trial may last, in the time of one boot.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -11,49 +11,50 @@ use super::super::reload::PartedLists;
 use crate::clock;
 use crate::text::printable;
 
-/// In the state directory.
+/// The name in the state directory.
 const FILE: &str = "trial";
 
-/// What tells one boot from another.
+/// The kernel's identifier of this boot.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// More than any note has: a line for each of a thousand lists, with two names of 32 characters.
 const LONGEST: u64 = 128 << 10;
 
-/// Where the note lies.
+/// The place of the note.
 #[derive(Clone, Debug)]
 pub struct NotePath(PathBuf);
 
-/// What stands in it.
+/// The contents of the note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialNote {
-    /// The boot in whose time the end is.
+    /// The boot whose clock `end` refers to.
     pub boot: String,
-    /// Milliseconds of that boot.
+    /// In milliseconds of that boot.
     pub end: i64,
-    /// What has become of it.
+    /// The stage of the trial.
     pub stage: TrialStage,
-    /// The checksum of the configuration on trial, and then of its file as it was when that was rolled back.
+    /// The checksum of the configuration on trial. After a rollback: of its file at that moment.
     pub checksum: u32,
-    /// Who asked for it.
+    /// The user who asked for the trial.
     pub by: String,
-    /// What the lists of before are on trial. An older filterd takes these lines for a part of who asked.
+    /// The lists of the previous configuration that are gone or renamed. An older filterd reads these lines
+    /// as part of `by`.
     pub parted: PartedLists,
 }
 
-/// What has become of a trial.
+/// The stage of a trial, as the note stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialStage {
-    /// It is on, as long as its time is not over.
+    /// The trial is on until its time is over.
     On,
-    /// What was before is in force again.
+    /// The previous configuration is in force again.
     RolledBack,
-    /// It stays: whatever has not its place yet is given it by the next start.
+    /// The trial was confirmed. The next start moves the copies that are not in place yet.
     Confirmed,
 }
 
 impl TrialStage {
-    /// The word for it; an older filterd knows the first two.
+    /// The word in the note. An older filterd knows the first two.
     const fn word(self) -> &'static str {
         match self {
             Self::On => "false",
@@ -68,7 +69,7 @@ impl TrialStage {
 }
 
 impl TrialNote {
-    /// Of a trial that ends so long from now.
+    /// The note of a trial that ends after this time.
     pub fn ending(left: Duration, checksum: u32, by: &str, parted: PartedLists) -> Self {
         let left = i64::try_from(left.as_millis()).unwrap_or(i64::MAX);
         let end = since_boot().saturating_add(left);
@@ -76,12 +77,12 @@ impl TrialNote {
         Self { boot: boot(), end, stage: TrialStage::On, checksum, by, parted }
     }
 
-    /// The same of one that is over.
+    /// The same note, with the time over.
     pub fn over(&self) -> Self {
         Self { end: 0, ..self.clone() }
     }
 
-    /// How long the trial may go on; none if its time is over, or was another boot's.
+    /// The time left. None if it is over, or if the note is of another boot.
     pub fn left(&self) -> Option<Duration> {
         let left = u64::try_from(self.end.saturating_sub(since_boot())).ok().filter(|left| *left > 0)?;
         let is_this_boot = !self.boot.is_empty() && self.boot == boot();
@@ -113,12 +114,12 @@ impl NotePath {
         Self(state.join(FILE))
     }
 
-    /// Is there any?
+    /// Whether there is a note.
     pub fn is_there(&self) -> bool {
         self.0.exists()
     }
 
-    /// What stands there, if there is a note. One that says nothing is of a trial whose end is not known, and so is over.
+    /// The note, if there is one. A damaged note counts as that of a trial whose time is over.
     pub fn read(&self) -> Option<TrialNote> {
         use std::io::Read;
         let nothing = |by: &str| TrialNote {
@@ -139,14 +140,14 @@ impl NotePath {
         }
     }
 
-    /// It stands there, and is on disk, when this returns.
+    /// Writes the note. It is on disk when this returns.
     pub fn write(&self, note: &TrialNote) -> Result<(), String> {
         let written = self.replace(note).or_else(|error| self.overwrite(note).map_err(|_| error));
         written.map_err(|error| self.refused(&error))
     }
 
-    /// Over the one that stands there, where there is no room for another: it takes none. What is half written says nothing,
-    /// and so is of a trial that is over.
+    /// Writes over the existing note, for a disk with no space for another. A half-written note is damaged,
+    /// and thus counts as that of a trial whose time is over.
     fn overwrite(&self, note: &TrialNote) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).open(&self.0)?;
         let (text, room) = (note.text(), file.metadata()?.len());
@@ -163,14 +164,14 @@ impl NotePath {
         _ = fs::remove_file(&new);
         let replaced = write_aside(&new, note).and_then(|()| fs::rename(&new, &self.0));
         if replaced.is_err() {
-            // Where there is no room, what was begun would take some.
+            // An unfinished file would take up space on a full disk.
             _ = fs::remove_file(&new);
         }
         replaced?;
         self.sync()
     }
 
-    /// There is none from now on. One that was confirmed does no harm where it stays: a start removes it.
+    /// Removes the note. A note that says "confirmed" is harmless: a start removes it.
     pub fn remove(&self) -> Result<(), String> {
         if !self.is_there() {
             return Ok(());
@@ -189,12 +190,12 @@ impl NotePath {
     }
 }
 
-/// In milliseconds.
+/// The time since boot in milliseconds.
 fn since_boot() -> i64 {
     i64::try_from(clock::since_1970().as_millis()).unwrap_or(i64::MAX).saturating_sub(clock::offset())
 }
 
-/// Where the kernel does not say it, it is not known.
+/// The identifier of this boot, empty if the kernel does not report it.
 fn boot() -> String {
     fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
 }
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(place.read(), None);
     }
 
-    /// As on a full disk, where one may still be written over.
+    /// Like a full disk, where an existing note can still be overwritten.
     #[test]
     fn note_is_overwritten_when_disk_is_full() {
         let (directory, place) = place();
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn failed_note_leaves_no_file() {
         let (directory, place) = place();
-        // Nothing takes the place of a directory with something in it.
+        // A directory that is not empty cannot be replaced.
         fs::create_dir_all(directory.path().join(FILE).join("full")).unwrap();
         place
             .write(&TrialNote::ending(Duration::from_secs(60), 7, "alice", PartedLists::default()))

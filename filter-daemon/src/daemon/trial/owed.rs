@@ -1,5 +1,5 @@
-//! What the state directory does not let us note of a trial: the next start would take it for something else than it is. So it
-//! is told, and tried again until it is noted.
+//! A note of a trial that could not be written. The next start would misread the trial, so this is reported,
+//! and retried until it succeeds.
 
 use std::time::Instant;
 
@@ -11,9 +11,9 @@ use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::text::Explanation;
 
-/// What stands there is not what is so.
+/// The note that should be on disk, while the file there says otherwise.
 pub struct UnwrittenNote {
-    /// What is to stand there; nothing, where no trial is to be known any more.
+    /// The note to write, or none to remove it.
     note: Option<TrialNote>,
     pub(super) since: Timestamp,
     pub(super) retry: Instant,
@@ -21,7 +21,7 @@ pub struct UnwrittenNote {
 }
 
 impl Trial {
-    /// This is what the next start is to find.
+    /// Writes the note for the next start.
     pub(super) fn note(&mut self, note: Option<TrialNote>) {
         let noted = match &note {
             Some(note) => self.place.write(note),
@@ -43,14 +43,14 @@ impl Trial {
         };
     }
 
-    /// Tries again to note what could not be noted, if it is time.
+    /// Tries again to write the note, if it is due.
     pub fn catch_up(&mut self) {
         if let Some(owed) = self.owed.as_ref().filter(|owed| owed.retry <= clock::instant()) {
             self.note(owed.note.clone());
         }
     }
 
-    /// What the next start does not know, and so would do.
+    /// Why the next start would do the wrong thing.
     pub fn unnoted(&self) -> Option<Explanation> {
         let UnwrittenNote { why, .. } = self.owed.as_ref()?;
         let what = match self.state {

@@ -1,4 +1,4 @@
-//! What a start finds of the trial of the filterd before, and makes of it.
+//! Decides how a start handles the trial that the earlier filterd left.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use super::{Trial, TrialRestart, TrialState, told};
 use crate::clock;
 use crate::text::Explanation;
 
-/// What a start is to do about the trial of the filterd before.
+/// The decision of a start about the trial of the earlier filterd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtStart {
-    /// Nothing.
+    /// There is no trial to handle.
     Nothing,
-    /// It goes on.
+    /// The trial continues after this start.
     GoesOn,
-    /// What was before is put back before anything is published.
+    /// The previous configuration is restored before anything is published.
     RollBack,
-    /// The same, unless the file has changed since.
+    /// The previous configuration stays, unless the file has changed since.
     StayRolledBack {
-        /// The checksum of the file as it was when it was rolled back.
+        /// The checksum of the file at the time of the rollback.
         checksum: u32,
     },
 }
 
 impl Trial {
-    /// Was one confirmed by a filterd that died before all of it had its place?
+    /// Whether a filterd died after the confirmation, before all copies were in place.
     pub fn was_confirmed(state: &Path) -> bool {
         NotePath::in_directory(state).read().is_some_and(|note| note.stage == TrialStage::Confirmed)
     }
 
-    /// The one that the filterd before has left. `names` are those of the lists of before.
+    /// The trial that the earlier filterd left. `names` are the lists of the previous configuration.
     pub fn at_start(state: &Path, names: impl Iterator<Item = Arc<str>>) -> (Self, AtStart) {
         let mut this = Self::none(state);
         let Some(note) = this.place.read() else { return (this, AtStart::Nothing) };
@@ -63,7 +63,7 @@ impl Trial {
         (this, AtStart::GoesOn)
     }
 
-    /// What the lists of before are on it.
+    /// The lists of the previous configuration that are gone or renamed on trial.
     pub fn parted(&self) -> PartedLists {
         if let TrialState::On { note, .. } = &self.state {
             note.parted.clone()
@@ -72,39 +72,39 @@ impl Trial {
         }
     }
 
-    /// The start that goes on with it has read this of them.
+    /// Records what became of these lists at the start that continues the trial.
     pub fn parts(&mut self, parted: PartedLists) {
         if let TrialState::On { note, .. } = &mut self.state {
             note.parted = parted;
         }
     }
 
-    /// The start that goes on with it has found a configuration that is not valid: that of before is in force.
+    /// The start that continues the trial found an invalid configuration, so the previous one is in force.
     pub fn take_lists_only(&mut self) {
         if let TrialState::On { anew, .. } = &mut self.state {
             *anew = Some(TrialRestart::ListsOnly);
         }
     }
 
-    /// What was before should have been in force again from this start on, and cannot be.
+    /// Records that this start should have restored the previous configuration, and could not.
     pub fn cannot_be_put_back(&mut self, why: &Explanation) {
         let told = told::cannot_be_put_back(self.by(), why);
         self.state = TrialState::Lost { since: clock::now(), told };
     }
 
-    /// Somebody has changed the configuration's file since it was rolled back, or wants none: this start takes that, once it
-    /// has its place.
+    /// Ends a rollback because a user changed the configuration's file, or wants no configuration. This start
+    /// uses that once it is ready.
     pub fn discard(&mut self) {
         (self.state, self.is_known) = (TrialState::None, true);
     }
 
-    /// The filterd with this start's configuration is at work.
+    /// Updates the note when the filterd of this start is ready.
     pub fn note_start(&mut self) {
         match &self.state {
             TrialState::None => self.forget(),
             TrialState::On { note, .. } if self.place.read().as_ref() != Some(note) => {
                 if let Err(error) = self.place.write(note) {
-                    // What was written before holds.
+                    // The earlier note stays valid.
                     warn!("{error}");
                 }
             }

@@ -10,7 +10,7 @@ fn begun(state: &Path) -> Trial {
     trial
 }
 
-/// One that is on, and of which nothing can be noted any more: what is in the way is where its note was.
+/// A trial whose note cannot be written: a directory that is not empty has its name.
 fn unnoted(state: &Path) -> (Trial, PathBuf) {
     let mut trial = begun(state);
     trial.begin_countdown(MINUTE, Vec::new()).unwrap();
@@ -78,7 +78,7 @@ fn abandoned_trial_restores_earlier_state() {
     assert!(trial.rolled_back().is_some(), "it had not begun");
 }
 
-/// Whoever has asked for it, and dies while it is done, has asked for it.
+/// A rollback that a user asked for happens even if filterd dies meanwhile.
 #[test]
 fn unwanted_trial_is_rolled_back_by_next_start() {
     let place = tempfile::tempdir().unwrap();
@@ -89,7 +89,7 @@ fn unwanted_trial_is_rolled_back_by_next_start() {
     assert_eq!(next_start(place.path()), AtStart::RollBack);
 }
 
-/// There is no room for a note, nor can the one that is there be written over.
+/// The note can neither be replaced nor overwritten.
 #[test]
 fn unrecorded_rollback_is_reported() {
     let place = tempfile::tempdir().unwrap();
@@ -104,7 +104,7 @@ fn unrecorded_rollback_is_reported() {
         "there is something that is no note"
     );
     assert!(trial.rolled_back().is_some() && !trial.is_due());
-    // As soon as it can be noted, it is.
+    // It is written as soon as that is possible.
     std::fs::remove_dir_all(&note).unwrap();
     let told = trial.unnoted().expect("it is told still");
     assert!(told.remedy.unwrap().ends_with("would use the configuration's file as it is: fix it before"));
@@ -115,7 +115,7 @@ fn unrecorded_rollback_is_reported() {
     assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 7 });
 }
 
-/// What the note says still is that it is on trial, until it can be written again.
+/// The note still says that the trial is on, until it can be written again.
 #[test]
 fn unrecorded_confirmation_is_reported_until_recorded() {
     let place = tempfile::tempdir().unwrap();

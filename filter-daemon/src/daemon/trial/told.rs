@@ -1,4 +1,4 @@
-//! A trial in words: as `status` tells it, what an operator must know of it, and what is said to who comes meanwhile.
+//! The messages about a trial: for `status`, for the operator, and for requests that must wait.
 
 use super::{Trial, TrialRestart, TrialState};
 use crate::clock;
@@ -6,17 +6,17 @@ use crate::control::wire::status::OnTrial;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, date, printable};
 
-/// What a trial is without its record.
+/// Added while the record of a trial is missing.
 const UNNOTED: &str =
     "; its record is missing in the state directory, so a restart before then does not roll back";
 
-/// What ends one, and what else does not come before.
+/// The remedy while a trial is on.
 const ENDS: &str = "to roll back now: filterd rollback\nuntil then other reloads are refused";
 
-/// What ends what a start has lost.
+/// The remedy after a start lost a trial.
 const DECIDE: &str = "check what is in force (`filterd list`, `filterd lists`)\nto keep it: filterd reload";
 
-/// Of a trial that this start has found no record of.
+/// The message for a trial whose record this start did not find.
 pub fn lost(by: &str, was_rolled_back: bool) -> Explanation {
     let by = printable::on_one_line(by);
     let what = match was_rolled_back {
@@ -29,7 +29,7 @@ pub fn lost(by: &str, was_rolled_back: bool) -> Explanation {
     Explanation::new(message, DECIDE)
 }
 
-/// Of one that this start should have rolled back, or left so.
+/// The message for a rollback that this start could not perform.
 pub fn cannot_be_put_back(by: &str, why: &Explanation) -> Explanation {
     let message = format!(
         "a reload of {} was not confirmed, but the rollback failed: {}\nthe current configuration and lists are in force",
@@ -40,7 +40,7 @@ pub fn cannot_be_put_back(by: &str, why: &Explanation) -> Explanation {
 }
 
 impl Trial {
-    /// As `status` tells it.
+    /// The trial as `status` reports it.
     pub fn status(&self) -> Option<OnTrial> {
         let TrialState::On { note, since, until, .. } = &self.state else { return None };
         Some(OnTrial {
@@ -50,12 +50,12 @@ impl Trial {
         })
     }
 
-    /// Until when one is on, in seconds since 1970.
+    /// The end of a trial that is on, in seconds since 1970.
     pub fn until(&self) -> Option<u64> {
         self.status().map(|trial| trial.until)
     }
 
-    /// What an operator must know of it. That something was rolled back is told of the configuration.
+    /// The fault to show an operator. A rollback itself is a fault of the configuration instead.
     pub fn fault(&self) -> Option<Fault> {
         let (since, message, remedy) = match &self.state {
             TrialState::On { note, since, until, anew, .. } => {
@@ -113,7 +113,7 @@ impl Trial {
         Some(Fault { about: About::Configuration, since: clock::on_the_wall(*since), told, id: None })
     }
 
-    /// Why another configuration cannot come now, nor another filterd.
+    /// Why neither another configuration nor another filterd is accepted now.
     pub fn refusal(&self) -> Option<Explanation> {
         let TrialState::On { note, until, .. } = &self.state else {
             let message = match &self.state {

@@ -1,10 +1,10 @@
-//! How much room a reload makes: for what comes newly, and for nothing else.
+//! A reload reserves capacity for new entries only.
 
 use super::*;
 
 const MANY: u64 = 20_000;
 
-/// So many /64s from this number on.
+/// This many /64s from this number on.
 fn nets(from: u64, count: u64) -> Targets {
     Targets { nets64: (from..from + count).map(|net| net << 20).collect(), ..Targets::default() }
 }
@@ -23,7 +23,7 @@ impl Owner {
         assert!(ended, "it adds on and on");
     }
 
-    /// How many IPv6 prefixes there may be, and are.
+    /// The capacity and the number of IPv6 prefixes.
     fn room(&self) -> (u64, u64) {
         let table = self.protection.filter().six();
         (table.capacity, table.entries)
@@ -44,7 +44,8 @@ async fn existing_targets_need_no_new_room() {
     assert!(capacity < 2 * MANY, "half of what came was there: {capacity}");
 }
 
-/// What was there before is too little to matter: nobody looks at each, and the room is not much more than it must be.
+/// Too few entries existed before to matter. They are not examined one by one, and the capacity is little
+/// more than required.
 #[tokio::test]
 async fn long_list_gets_little_spare_room() {
     let mut owner = Owner::new();
