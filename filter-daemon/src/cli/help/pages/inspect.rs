@@ -29,7 +29,7 @@ pub const PAGES: [HelpPage; 8] = [
             ("sudo filterd list --within 198.51.100.0/24", ""),
             ("sudo filterd list --expiring 1h", ""),
             ("sudo filterd list --json | jq -r .target", ""),
-            ("sudo filterd list --list ssh | sudo filterd remove -", ""),
+            ("sudo filterd list --list ssh | sudo filterd remove - --list ssh", ""),
         ],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT],
         ..PLAIN
