@@ -40,7 +40,7 @@ const HELD: [(&str, &str, &str); 10] = [
     (
         "its own addresses, its gateways, its name servers, and hosts with a login session",
         "tests/network/guard.rs",
-        "addresses_routes_name_servers_and_sessions",
+        "guard_follows_addresses_routes_nameservers_and_sessions",
     ),
     (
         "128 MiB and 200 bytes for each entry",
