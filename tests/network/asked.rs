@@ -42,7 +42,7 @@ fn commands_shown_by_test_unblock_the_target() {
     net.filterd(["add", "203.0.113.0/24"]).succeeds();
     let tested = net.filterd(["test", ATTACKER]).succeeds();
     let tested = tested.says(
-        "or remove what blocks it: `filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24 that nothing else blocks",
+        "`filterd remove 203.0.113.0/24 203.0.113.7`; this unblocks all of 203.0.113.0/24, except what other entries block",
     );
     tested.says("remove 203.0.113.7 from ").says("drop.txt (list `drop`), then `filterd reload`");
     net.filterd(["remove", "203.0.113.0/24", ATTACKER]).exits(1);

@@ -46,7 +46,7 @@ fn filterd_does_not_start_with_a_bad_config() {
 fn check_names_the_file_it_assumes() {
     const USUAL: &str = "checking /etc/filterd/filterd.yaml: ";
     let mut net = Net::with_filterd("block: [203.0.113.7]");
-    net.filterd(["check"]).succeeds().says("1 target blocked").is_silent_about(USUAL);
+    net.filterd(["check"]).succeeds().says("block: 1 target").is_silent_about(USUAL);
     net.daemon().signal(Signal::SIGSTOP);
     let told = net.filterd(["check", "--timeout", "1s"]);
     let file = net.file("other.yaml", "interfaces: [eth0]\n");

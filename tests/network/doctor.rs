@@ -36,7 +36,7 @@ fn doctor_without_problems_changes_nothing() {
     told.clone()
         .says("features that filterd uses")
         .says("CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are present");
-    told.says("none runs").says("does not exist yet: filterd creates it").says("nothing fails");
+    told.says("none runs").says("does not exist yet: filterd creates it").says("0 failed");
     assert_eq!(net.attached("eth0"), None);
     assert!(!net.home().path("state").exists() && !net.home().pins().exists());
 }
@@ -69,7 +69,7 @@ fn doctor_checks_enabled_interfaces_by_default() {
 fn an_interface_that_is_not_there_fails() {
     let net = Net::new();
     let told = doctor(&net, &["--iface", "eth9"]).exits(7);
-    told.says("FAIL  interface eth9").says("there are lo, eth0").says("1 thing marked FAIL");
+    told.says("FAIL  interface eth9").says("there are lo, eth0").says("1 failed");
 }
 
 #[test]
@@ -395,5 +395,5 @@ fn doctor_uses_state_of_running_daemon() {
     net.configure("interfaces: [eth0, usb0, usb1]\nblock: [203.0.113.7]");
     let mut asked = net.host().command(&binary().display().to_string());
     let told = Reply::of(asked.arg("doctor").env("FILTERD_SOCKET", net.home().socket())).exits(7);
-    told.says("ok    interface usb0").says("FAIL  interface usb1").says("1 thing marked FAIL");
+    told.says("ok    interface usb0").says("FAIL  interface usb1").says("1 failed");
 }

@@ -202,7 +202,7 @@ fn error_page_is_retried_until_list_returns() {
     net.start(&config());
     wait_for(&net, "it is fetched at once", |list| list["entries"] == 1 && next(list) > 3000);
     site.has_tagged("page", "<!DOCTYPE html>\n<title>Sign in</title>\n");
-    net.filterd(["lists", "refresh", "ipsum"]).exits(7).says("HELD BACK");
+    net.filterd(["lists", "refresh", "ipsum"]).exits(7).says("NOT UPDATED");
     wait_for(&net, "it is asked for again soon, and not after an hour", |list| next(list) <= 17);
     site.asked();
     site.has_tagged("page", &format!("{ATTACKER}\n{BYSTANDER}\n"));

@@ -78,7 +78,7 @@ fn metrics_listen_only_when_configured() {
     net.filterd(["reload"]).succeeds();
     until(|| caller(&net).is_some(), "somebody listens");
     let (mut stream, first) = follower(&net);
-    assert!(first.contains("\"sentence\":\"Protected as configured"), "{first}");
+    assert!(first.contains("\"sentence\":\"Working as configured"), "{first}");
     // What else a reload changes disturbs nobody who looks.
     net.configure(&format!("{CONFIG}\nblock: [203.0.113.7]"));
     net.filterd(["reload"]).succeeds();

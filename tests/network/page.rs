@@ -408,7 +408,7 @@ fn page_shows_lost_and_restored_connection() {
     net.start(CONFIG);
     let Some(mut browser) = browser(&net) else { return };
     let mut tab = browser.open(ADDRESS, WIDE);
-    comes_to_say(&mut tab, "Protected as configured");
+    comes_to_say(&mut tab, "Working as configured");
     tab.tells("window.isTheSame = true");
     net.daemon().signal(Signal::SIGSTOP);
     comes_to_say(&mut tab, "the daemon is silent");

@@ -116,6 +116,8 @@ fn unblock(net: &Net, lists: &mut Lists, target: &str, done: &mut Done) {
 
 /// Does what it says.
 fn follow(net: &Net, lists: &mut Lists, remedy: &str, done: &mut Done) {
+    let remedy = remedy.trim_start_matches("or remove what blocks it: ");
+    let remedy = remedy.trim_start_matches("or remove each of these entries: ");
     if let Some((target, place)) = remedy.strip_prefix("remove ").and_then(|rest| rest.split_once(" from ")) {
         let lines = match FILES.iter().position(|file| place.contains(&format!("/{file} (list"))) {
             Some(file) => &mut lists.files[file],
@@ -127,7 +129,6 @@ fn follow(net: &Net, lists: &mut Lists, remedy: &str, done: &mut Done) {
         done.taken_out += 1;
         return;
     }
-    let remedy = remedy.trim_start_matches("or remove what blocks it: ");
     let commands = remedy.split('`').skip(1).step_by(2);
     for command in commands {
         let words = |command: &str| -> Vec<String> {

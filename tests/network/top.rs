@@ -277,7 +277,7 @@ fn top_reports_silent_daemon_and_can_quit() {
     screen.comes_to_show("Any key goes on.");
     screen.press("x");
     net.daemon().signal(Signal::SIGCONT);
-    screen.comes_to_show("Protected as configured");
+    screen.comes_to_show("Working as configured");
     net.stop();
     screen.comes_to_show("NO ANSWER");
     screen.press("q");

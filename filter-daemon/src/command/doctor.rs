@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::ask::left_at_work;
 use super::ask::trouble::CommandError;
 use super::render::console::Console;
-use super::render::figure::counted;
+use super::render::figure::{count, counted};
 use crate::cli::{interface_name, places};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::{pins_note, wire};
@@ -145,8 +145,7 @@ fn about(finding: &Finding) -> String {
 fn summary(examined: &DoctorOutput) -> String {
     match (examined.fail, examined.warn) {
         (0, 0) => "all is well".to_owned(),
-        (0, warn) => format!("nothing fails; {} marked warn", counted(warn as u64, "thing")),
-        (fail, _) => format!("{} marked FAIL", counted(fail as u64, "thing")),
+        (fail, warn) => format!("{} failed, {}", count(fail as u64), counted(warn as u64, "warning")),
     }
 }
 
@@ -173,7 +172,7 @@ ok    jit       on
 FAIL  xdp eth0  taken
                 -> bpftool link detach id 7
 
-1 thing marked FAIL
+1 failed, 0 warnings
 ";
         assert_eq!(told, wanted);
     }

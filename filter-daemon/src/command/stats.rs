@@ -222,8 +222,8 @@ drop                     1,204
 ssh                          7       3  since 1 min ago
 (lists that are gone)        5
 
-Each packet is counted for one list, the first that has the entry it meets (a /24
-or wider before an address of its own), since 19:28 (2 h ago)
+A packet counts for the first list that has its entry. Prefixes of /24 and wider
+are looked up before single addresses. Counted since 19:28 (2 h ago)
 ";
         assert_eq!(of_lists(&stats, &Clock::standing(now)), expected);
     }

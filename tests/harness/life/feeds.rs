@@ -81,7 +81,7 @@ impl Life {
         let touched = self.believe_reloaded(&reply, during);
         if how == 1 {
             self.note(format!("list {FED} is asked for again, and has not changed"));
-            self.net.filterd(["lists", "refresh", FED]).succeeds().says("unchanged").says("(304)");
+            self.net.filterd(["lists", "refresh", FED]).succeeds().says("not modified").says("(304");
             // Another list is to have another tag.
             self.site.has(&list);
             self.net.filterd(["lists", "refresh", FED]).succeeds().says("unchanged").says("(200)");
@@ -116,7 +116,7 @@ impl Life {
             let page = PAGES[self.random.below(PAGES.len())];
             self.note(format!("the server of list {FED} has a page: {page:?}"));
             self.site.has(page);
-            self.net.filterd(["lists", "refresh", FED]).exits(7).says("HELD BACK");
+            self.net.filterd(["lists", "refresh", FED]).exits(7).says("NOT UPDATED");
         } else if self.random.below(6) == 0 {
             self.fetch_dies();
         } else if self.random.below(6) == 0 {

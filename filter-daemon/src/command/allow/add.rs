@@ -73,14 +73,12 @@ fn though(outcome: &ChangeOutcome, entry: &Entry) -> String {
         let blocked = blocked.as_ref().ok()?;
         outcome.first.iter().find(|allowed| is_meant(allowed, blocked))
     };
-    let whole =
-        of(&|allowed, blocked| blocked.covers(allowed)).map(|allowed| format!("{allowed} passes, though"));
+    let whole = of(&|allowed, blocked| blocked.covers(allowed)).map(|allowed| format!("{allowed} passes"));
     let part = || {
-        of(&|allowed, blocked| allowed.covers(blocked))
-            .map(|allowed| format!("a part of {allowed} passes, though"))
+        of(&|allowed, blocked| allowed.covers(blocked)).map(|allowed| format!("a part of {allowed} passes"))
     };
-    let passes = whole.or_else(part).unwrap_or_else(|| "passes, though".to_owned());
-    format!("{passes} {target} of list `{list}` blocks it{ports}")
+    let passes = whole.or_else(part).unwrap_or_else(|| "passes".to_owned());
+    format!("{passes}: allowed, although list `{list}` has {target}{ports}")
 }
 
 #[cfg(test)]
@@ -114,15 +112,15 @@ mod tests {
         let blocked_by = vec![entry("192.0.2.0/24", "drop", None)];
         assert_eq!(
             told(&["192.0.2.1"], None, Changed { blocked_by, ..new }),
-            "allowed 192.0.2.1\n192.0.2.1 passes, though 192.0.2.0/24 of list `drop` blocks it"
+            "allowed 192.0.2.1\n192.0.2.1 passes: allowed, although list `drop` has 192.0.2.0/24"
         );
         let blocked_by = vec![entry("192.0.2.7", "ssh", None), entry("198.51.100.0/24", "drop", None)];
         let two = Changed { named: 2, changed: 2, entered: 2, blocked_by, ..Changed::default() };
         assert_eq!(
             told(&["192.0.2.0/28", "198.51.100.7"], None, two),
             "2 targets: 2 newly allowed\n\
-             a part of 192.0.2.0/28 passes, though 192.0.2.7 of list `ssh` blocks it\n\
-             198.51.100.7 passes, though 198.51.100.0/24 of list `drop` blocks it"
+             a part of 192.0.2.0/28 passes: allowed, although list `ssh` has 192.0.2.7\n\
+             198.51.100.7 passes: allowed, although list `drop` has 198.51.100.0/24"
         );
         let many = Changed { named: 5, changed: 3, entered: 2, ..Changed::default() };
         let held = "1 already allowed, now held by list `manual-allow` permanently";

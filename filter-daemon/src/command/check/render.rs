@@ -13,10 +13,10 @@ pub fn render(checked: &CheckOutput) -> String {
     let drops = if checked.enforce { "" } else { ", only counting (`enforce: false`)" };
     let allowed = match checked.allow {
         0 => String::new(),
-        some => format!(", {} allowed", counted(some as u64, "target")),
+        some => format!(", allow: {}", counted(some as u64, "target")),
     };
     let mut text = format!(
-        "{} is {}: {interfaces}, mode {}{drops}, {} blocked{allowed}, {}\n",
+        "{} is {}: {interfaces}, mode {}{drops}, block: {}{allowed}, {}\n",
         printable::path(&checked.file),
         verdict(&checked.lists),
         checked.mode,
@@ -68,7 +68,7 @@ fn found(list: &CheckedList) -> String {
         (Some(RejectionEffect::Refused), _) => "MAY NOT BE READ".to_owned(),
         (Some(RejectionEffect::NotLoaded), _) => "WOULD NOT BE LOADED".to_owned(),
         (Some(RejectionEffect::InPart), _) => format!("WOULD BE {targets} ONLY"),
-        (Some(RejectionEffect::HeldBack), _) => "WOULD BE HELD BACK".to_owned(),
+        (Some(RejectionEffect::HeldBack), _) => "WOULD NOT BE UPDATED".to_owned(),
         (None, 0) => format!("{targets}{}", special(list)),
         (None, lines) => format!("{targets}, {} not understood{}", counted(lines, "line"), special(list)),
     }

@@ -191,8 +191,8 @@ list \"ipsum\": drop.txt: there is no such file (since 1 min ago)
     put it there
 ipsum: 500,000 entries, 900,000 at most within the last 7 days
 
-Each packet is counted for one list, the first that has the entry it meets (a /24
-or wider before an address of its own), since 20:28 (1 h ago). Lists without counters of their own, together: 7 hits
+A packet counts for the first list that has its entry. Prefixes of /24 and wider
+are looked up before single addresses. Counted since 20:28 (1 h ago). Lists without counters of their own, together: 7 hits
 ";
         let told = render(&reply(), &Clock::standing(NOW));
         assert_eq!(told, expected);

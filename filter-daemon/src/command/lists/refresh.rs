@@ -21,6 +21,9 @@ pub struct Refresh {
 /// Shown on a terminal while the command waits.
 const WAITS: &str = "waiting for the servers of these lists (Ctrl-C stops waiting, not fetching)";
 
+/// The status of a server that sends no content, because it has nothing newer.
+const NOT_MODIFIED: u16 = 304;
+
 impl Refresh {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let mut client = Client::connect(socket)?;
@@ -59,10 +62,14 @@ fn render(refreshed: &Reply) -> String {
 }
 
 fn line(Refreshed { list, outcome, entries, url, transfer, .. }: &Refreshed) -> String {
+    let is_not_modified = transfer.as_ref().is_some_and(|transfer| transfer.status == NOT_MODIFIED);
     let outcome = match outcome {
+        // It was downloaded earlier, but had not been read since.
+        Outcome::Changed if is_not_modified => "the last download takes effect",
         Outcome::Changed => "changed",
+        Outcome::Unchanged if is_not_modified => "not modified since the last download",
         Outcome::Unchanged => "unchanged",
-        Outcome::HeldBack => "HELD BACK",
+        Outcome::HeldBack => "NOT UPDATED",
         Outcome::NotFetched => "NOT FETCHED",
         Outcome::Waits => "waits for the reload on trial",
         Outcome::NotInForce => "NOT IN FORCE",
@@ -75,8 +82,11 @@ fn line(Refreshed { list, outcome, entries, url, transfer, .. }: &Refreshed) -> 
 
 /// Describes a transfer. A server that reports no change sends no content.
 fn sent(Transfer { status, bytes, milliseconds }: &Transfer) -> String {
-    let what = if *status == 304 { "nothing new".to_owned() } else { counted(*bytes, "byte") };
-    format!(": {what} in {}.{} s ({status})", count(milliseconds / 1000), milliseconds % 1000 / 100)
+    let seconds = format!("{}.{} s", count(milliseconds / 1000), milliseconds % 1000 / 100);
+    match *status {
+        NOT_MODIFIED => format!(" ({status}, {seconds})"),
+        _ => format!(": {} in {seconds} ({status})", counted(*bytes, "byte")),
+    }
 }
 
 #[cfg(test)]
@@ -103,12 +113,14 @@ mod tests {
             list("ipsum", Outcome::NotFetched, 1, Some("https://lists.example/ipsum.txt")),
             sent(200, 1_234_567, list("tor", Outcome::Changed, 1204, url)),
             sent(304, 0, list("tor", Outcome::Unchanged, 1204, url)),
+            sent(304, 0, list("tor", Outcome::Changed, 1204, url)),
         ];
         let reply = Reply { entered: 20, left: 3, lists, ..Reply::default() };
         let told = "drop: changed, 1,204 entries\n\
                     ipsum: NOT FETCHED, 1 entry, from https://lists.example/ipsum.txt\n\
                     tor: changed, 1,204 entries, from https://lists.example/tor.txt: 1,234,567 bytes in 1.8 s (200)\n\
-                    tor: unchanged, 1,204 entries, from https://lists.example/tor.txt: nothing new in 1.8 s (304)\n\
+                    tor: not modified since the last download, 1,204 entries, from https://lists.example/tor.txt (304, 1.8 s)\n\
+                    tor: the last download takes effect, 1,204 entries, from https://lists.example/tor.txt (304, 1.8 s)\n\
                     20 targets entered the filter, 3 left it";
         assert_eq!(render(&reply), told);
         assert_eq!(render(&Reply::default()), "no list has a `url`");

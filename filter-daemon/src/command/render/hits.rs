@@ -11,7 +11,7 @@ pub fn how_counted(since: Option<u64>, other: Option<Hits>, gone: Option<Hits>, 
     };
     let (at, ago) = (clock.on_the_wall(since), clock.elapsed(since));
     let mut text = format!(
-        "Each packet is counted for one list, the first that has the entry it meets (a /24\nor wider before an address of its own), since {at} ({ago} ago)."
+        "A packet counts for the first list that has its entry. Prefixes of /24 and wider\nare looked up before single addresses. Counted since {at} ({ago} ago)."
     );
     let told = [("Lists without counters of their own, together", other), ("Lists that are gone", gone)];
     for (which, hits) in told {

@@ -74,6 +74,9 @@ impl ProtectionInput<'_> {
                     if self.enforce { ("Protected", "dropped") } else { ("Counted", "counted, not dropped") };
                 format!("{begin}, BUT NOT ALL AS CONFIGURED: {whence} are {what}; see the problems below")
             }
+            _ if self.enforce && self.targets == 0 => {
+                format!("Working as configured on {}: nothing is blocked now{others}", names.join(", "))
+            }
             _ if !self.enforce => format!("As configured, {whence} are counted, not dropped{others}"),
             _ => format!("Protected as configured: {whence} are dropped{others}"),
         }

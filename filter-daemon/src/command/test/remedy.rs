@@ -13,6 +13,9 @@ use crate::control::wire::test::Tested;
 /// The maximum number of targets in a suggested command, so that it stays readable.
 const MOST_IN_A_COMMAND: usize = 20;
 
+/// Begins the first of several remedies that unblock the target only together. As text, it is a line of its own.
+pub const EACH: &str = "or remove each of these entries: ";
+
 /// All remedies, one a line. The one that changes least comes first. The others then end all that blocks
 /// the target, and together they unblock it. While a reload is on trial, no other reload is accepted.
 pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
@@ -38,8 +41,9 @@ pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
     let widest = one.because.iter().any(|entry| is_wider(entry, &one.address));
     if !one.because.is_empty() && (widest || !configured.is_empty()) {
         let pass = if widest { "it alone pass" } else { "it pass, whatever blocks it" };
+        let or = if lines.len() > 1 { EACH } else { "or remove what blocks it: " };
         if let Some(first) = lines.first_mut() {
-            first.insert_str(0, "or remove what blocks it: ");
+            first.insert_str(0, or);
         }
         lines.insert(0, format!("`filterd allow add {}` lets {pass}", one.address));
     }
@@ -97,7 +101,7 @@ fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
     } else {
         let wider = wider.into_iter().collect::<Vec<_>>().join(" and ");
         // Warns that addresses outside the requested target are unblocked too.
-        format!(", which unblocks all of {wider} that nothing else blocks")
+        format!("; this unblocks all of {wider}, except what other entries block")
     };
     Some(format!("`filterd remove {}`{told}", targets.into_iter().collect::<Vec<_>>().join(" ")))
 }
@@ -158,7 +162,7 @@ mod tests {
             all(&tested(vec![own, wider])),
             [
                 "`filterd allow add 203.0.113.7` lets it alone pass",
-                "or remove what blocks it: `filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24 that nothing else blocks",
+                "or remove what blocks it: `filterd remove 203.0.113.0/24 203.0.113.7`; this unblocks all of 203.0.113.0/24, except what other entries block",
             ]
         );
         assert_eq!(all(&tested(Vec::new())), [""; 0]);
@@ -172,7 +176,7 @@ mod tests {
             all(&Tested { files, ..tested(because) }),
             [
                 "`filterd allow add 203.0.113.7` lets it pass, whatever blocks it",
-                "or remove what blocks it: remove 203.0.113.7 from /etc/filterd/lists/drop.txt (list `drop`), then `filterd reload`",
+                "or remove each of these entries: remove 203.0.113.7 from /etc/filterd/lists/drop.txt (list `drop`), then `filterd reload`",
                 "remove 203.0.113.7 from `block:` in the configuration, then `filterd reload`",
             ]
         );
@@ -193,7 +197,7 @@ mod tests {
         let tested = Tested { address: "2001:db8::7".into(), ..tested(because) };
         assert_eq!(
             all(&tested)[1],
-            "or remove what blocks it: `filterd remove 2001:db8::1`, which unblocks all of 2001:db8::/64 that nothing else blocks"
+            "or remove what blocks it: `filterd remove 2001:db8::1`; this unblocks all of 2001:db8::/64, except what other entries block"
         );
     }
 

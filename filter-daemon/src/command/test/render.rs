@@ -81,14 +81,24 @@ fn beside(one: &Tested) -> Vec<String> {
             "THE KERNEL AND THE BLOCKLIST DISAGREE about {address}: the kernel's answer is shown; please report it (a restart, or `filterd --take-over`, rebuilds the tables)"
         )
     });
-    let remedies = one.remedies.iter().enumerate().map(|(number, remedy)| match number {
+    let remedies = lines(&one.remedies).into_iter().enumerate().map(|(number, remedy)| match number {
         0 if one.allowed_by.is_empty() && !remedy::passes_as_allowed(one) => {
             format!("to unblock it: {remedy}")
         }
-        0 => remedy.clone(),
+        0 => remedy,
         _ => format!("               {remedy}"),
     });
     except.into_iter().chain(expired).chain(disagrees).chain(remedies).collect()
+}
+
+/// The lines of remedies. Those that are needed together are indented below their heading.
+fn lines(remedies: &[String]) -> Vec<String> {
+    let Some(heading) = remedies.iter().position(|remedy| remedy.starts_with(remedy::EACH)) else {
+        return remedies.to_vec();
+    };
+    let (alone, together) = remedies.split_at(heading);
+    let each = together.iter().map(|remedy| format!("  {}", remedy.trim_start_matches(remedy::EACH)));
+    alone.iter().cloned().chain([remedy::EACH.trim_end().to_owned()]).chain(each).collect()
 }
 
 fn entry(entry: &Entry, clock: &Clock) -> String {

@@ -227,7 +227,7 @@ fn spark(
 ) {
     let most = figures.iter().flatten().max().copied().unwrap_or(0);
     let now = now.map_or_else(|| "?".to_owned(), rate);
-    let title = format!("{what} {now}/s (most {})", count(most));
+    let title = format!("{what} {now}/s (peak {})", count(most));
     let block = Block::new().borders(Borders::TOP).title(title);
     let bars = figures.into_iter().map(SparklineBar::from);
     frame.render_widget(Sparkline::default().block(block).style(style).data(bars.collect::<Vec<_>>()), area);
@@ -281,7 +281,7 @@ fn lists(state: &TopState, clock: &Clock, height: u16) -> Table<'static> {
         Constraint::Length(10),
         Constraint::Length(11),
     ];
-    let heads = ["list", "     entries", "         hits", "   a second", "age", "state"];
+    let heads = ["list", "     entries", "         hits", "     hits/s", "age", "state"];
     let until = lists.len().min(from + room);
     let part = match until - from.min(until) < lists.len() {
         true => format!(" ({} to {until} of {})", from + 1, lists.len()),
@@ -295,7 +295,7 @@ fn lists(state: &TopState, clock: &Clock, height: u16) -> Table<'static> {
 fn cells(state: &TopState, list: &ListDetails, clock: &Clock) -> [String; 6] {
     let hits = list.hits.map(|hits| count(hits.all()));
     let word = match (&list.fault, &list.fetching) {
-        (Some(_), _) => "held back",
+        (Some(_), _) => "not updated",
         (None, Some(fetching)) if fetching.failed.is_some() => "not fetched",
         _ if list.allows => "allows",
         _ => list.kind.as_str(),
