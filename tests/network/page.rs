@@ -414,7 +414,7 @@ fn page_shows_lost_and_restored_connection() {
     comes_to_say(&mut tab, "the daemon is silent");
     net.daemon().signal(Signal::SIGCONT);
     until(
-        || text(&mut tab, "document.getElementById('protection').textContent").starts_with("Protected"),
+        || text(&mut tab, "document.getElementById('protection').textContent").starts_with("Working"),
         || "it goes on".to_owned(),
     );
     let unknown = "points.filter(point => point.dropped === null).length";
@@ -425,7 +425,7 @@ fn page_shows_lost_and_restored_connection() {
     tab.picture("page-no-answer.png");
     net.start(CONFIG);
     until(
-        || text(&mut tab, "document.getElementById('protection').textContent").starts_with("Protected"),
+        || text(&mut tab, "document.getElementById('protection').textContent").starts_with("Working"),
         || "it goes on".to_owned(),
     );
     assert_eq!(tab.tells("window.isTheSame"), true, "nobody had to load it again");
