@@ -183,7 +183,7 @@ fn commands_in_the_documentation_exist() {
         for command in
             text.split('`').skip(1).step_by(2).filter_map(|part| part.strip_prefix("sudo ").or(Some(part)))
         {
-            let ours = command.split(['|', '\\', '<', ';']).next().unwrap_or_default().trim();
+            let ours = command.split(['|', '\\', '<', '>', ';']).next().unwrap_or_default().trim();
             let is_whole = ours.starts_with("filterd ") && !ours.contains(['\n', '…', '[', '(']);
             if is_whole && command != "filterd " {
                 found += 1;
