@@ -155,6 +155,7 @@ impl Filter {
         let (asked, before) = self.foreseen.get_or_insert_with(|| (spec.clone(), filled));
         if *asked != spec {
             if filled <= *before {
+                self.foreseen = None;
                 return false;
             }
             // Another table has been filled meanwhile, and both come into use at once. The broker loads one
@@ -165,7 +166,12 @@ impl Filter {
             self.foreseen = Some((spec.clone(), filled));
         }
         // If it cannot be loaded, the publication fails and reports why.
-        self.maps.broker().foresee(spec.blueprint()).unwrap_or(false)
+        let waits = self.maps.broker().foresee(spec.blueprint()).unwrap_or(false);
+        if !waits {
+            // These tables come into use now. A table that is filled right after them needs a judge of its own.
+            self.foreseen = None;
+        }
+        waits
     }
 
     fn step(&mut self, filled: &PerSet<GrowingFamilies>, truth: &impl Truth) -> Result<(), KernelError> {
