@@ -124,6 +124,8 @@ impl Filter {
         if self.waits_for_judge(&filled) {
             return Ok(());
         }
+        // The filled tables come into use now. A table that is filled right after them needs a judge of its own.
+        self.foreseen = None;
         let growing = |sets: &PerSet<SourceSet>| PerSet::from_fn(|name| sets[name].growing());
         let before = growing(&self.sets);
         let mut planned = self.step(&filled, truth);
@@ -145,7 +147,6 @@ impl Filter {
     fn waits_for_judge(&mut self, filled: &PerSet<GrowingFamilies>) -> bool {
         let foreseen = PerSet::from_fn(|name| self.sets[name].foreseen(filled[name]));
         if foreseen.iter().all(|(_, set)| set.is_none()) {
-            self.foreseen = None;
             return false;
         }
         let sets = PerSet::from_fn(|name| foreseen[name].clone().unwrap_or_else(|| self.sets[name].spec()));
@@ -155,7 +156,6 @@ impl Filter {
         let (asked, before) = self.foreseen.get_or_insert_with(|| (spec.clone(), filled));
         if *asked != spec {
             if filled <= *before {
-                self.foreseen = None;
                 return false;
             }
             // Another table has been filled meanwhile, and both come into use at once. The broker loads one
@@ -166,12 +166,7 @@ impl Filter {
             self.foreseen = Some((spec.clone(), filled));
         }
         // If it cannot be loaded, the publication fails and reports why.
-        let waits = self.maps.broker().foresee(spec.blueprint()).unwrap_or(false);
-        if !waits {
-            // These tables come into use now. A table that is filled right after them needs a judge of its own.
-            self.foreseen = None;
-        }
-        waits
+        self.maps.broker().foresee(spec.blueprint()).unwrap_or(false)
     }
 
     fn step(&mut self, filled: &PerSet<GrowingFamilies>, truth: &impl Truth) -> Result<(), KernelError> {
