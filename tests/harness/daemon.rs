@@ -52,9 +52,7 @@ impl Daemon {
 
     /// Has it not ended yet?
     pub fn is_running(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap_or_default();
-        // Its state stands behind its name, and Z is one that only waits to be asked how it ended.
-        stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z"))
+        is_running(self.id())
     }
 
     /// What it has written so far.
@@ -138,4 +136,11 @@ impl Drop for Daemon {
             eprintln!("-- the log of filterd:\n{}", self.log());
         }
     }
+}
+
+/// True unless the process has ended. A zombie has ended: it only waits for its parent to ask how.
+pub fn is_running(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The state stands behind the name.
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z"))
 }

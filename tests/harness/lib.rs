@@ -43,7 +43,7 @@ mod whole;
 mod wire;
 
 pub use browser::{Browser, Look, Tab};
-pub use daemon::Daemon;
+pub use daemon::{Daemon, is_running};
 pub use expect::Expectation;
 pub use foreign::{ForeignEgress, ForeignProgram};
 pub use frame::Frame;

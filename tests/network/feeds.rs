@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use harness::{ATTACKER, BYSTANDER, GATEWAY, Net, Site, SmallDisk, fetcher_of, until};
+use harness::{ATTACKER, BYSTANDER, GATEWAY, Net, Site, SmallDisk, fetcher_of, is_running, until};
 
 fn config() -> String {
     format!("lists: [{{name: ipsum, {}}}]", Site::keys())
@@ -331,12 +331,6 @@ fn check_names_key_for_private_server() {
     .is_silent_about("curl");
 }
 
-/// A zombie has closed its sockets.
-fn has_ended(process: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat"));
-    stat.map_or(true, |stat| stat.contains(") Z"))
-}
-
 /// It was told to wait for what could not come.
 #[test]
 fn lost_download_process_asks_for_restart_only() {
@@ -345,9 +339,10 @@ fn lost_download_process_asks_for_restart_only() {
     site.has(&format!("{ATTACKER}\n"));
     net.start(&config());
     wait_for(&net, "it is fetched at once", |list| list["entries"] == 1);
-    let fetcher = i32::try_from(fetcher_of(net.daemon().id())).expect("process ids are small");
-    kill(Pid::from_raw(fetcher), Signal::SIGKILL).expect("it is there");
-    until(|| has_ended(fetcher), "a killed process ends");
+    let fetcher = fetcher_of(net.daemon().id());
+    let id = i32::try_from(fetcher).expect("process ids are small");
+    kill(Pid::from_raw(id), Signal::SIGKILL).expect("it is there");
+    until(|| !is_running(fetcher), "a killed process ends");
     site.has(&format!("{BYSTANDER}\n"));
     let told = net.filterd(["lists", "refresh", "ipsum"]).exits(7).says("NOT FETCHED");
     told.complains("the process that starts fetches is gone")
