@@ -3,25 +3,25 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use bpf_build::workspace;
 
-/// Folders that hold pages, beside the root itself.
-const FOLDERS: [&str; 3] = ["docs", "tests", "filter-ebpf"];
+use super::source;
+
+/// Folders that hold pages, beside the root itself. Markdown elsewhere is a part of a generated page.
+const FOLDERS: [&str; 3] = ["docs/", "tests/", "filter-ebpf/"];
 
 /// One line for each link that leads nowhere.
 pub fn complaints() -> Result<Vec<String>> {
     let root = workspace::root();
-    let mut pages = pages_in(&root, false)?;
-    for folder in FOLDERS {
-        pages.extend(pages_in(&root.join(folder), true)?);
-    }
-    let mut complaints = unlisted(&root)?;
-    for page in pages {
+    let mut pages = source::paths(&root, "md")?;
+    pages.retain(|page| !page.contains('/') || FOLDERS.iter().any(|folder| page.starts_with(folder)));
+    let mut complaints = unlisted(&root, &pages)?;
+    for name in pages {
+        let page = root.join(&name);
         let text = read(&page)?;
-        let name = page.strip_prefix(&root).unwrap_or(&page).display().to_string();
         let broken = links(&text).into_iter().filter(|(_, link)| !resolves(link, &page));
         complaints
             .extend(broken.map(|(line, link)| format!("{name}:{line}: this link leads nowhere: {link}")));
@@ -30,27 +30,13 @@ pub fn complaints() -> Result<Vec<String>> {
 }
 
 /// Pages that the site would not have.
-fn unlisted(root: &Path) -> Result<Vec<String>> {
-    let docs = root.join("docs");
-    let summary = docs.join("SUMMARY.md");
-    let listed: BTreeSet<_> = links(&read(&summary)?).into_iter().map(|(_, link)| docs.join(link)).collect();
-    let pages = pages_in(&docs, true)?.into_iter().filter(|page| *page != summary && !listed.contains(page));
-    let name = |page: &Path| page.strip_prefix(root).unwrap_or(page).display().to_string();
-    Ok(pages.map(|page| format!("docs/SUMMARY.md: does not list {}", name(&page))).collect())
-}
-
-fn pages_in(folder: &Path, with_subfolders: bool) -> Result<Vec<PathBuf>> {
-    let mut pages = Vec::new();
-    let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
-    for entry in entries {
-        let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.path();
-        if path.is_dir() && with_subfolders {
-            pages.extend(pages_in(&path, true)?);
-        } else if path.extension().is_some_and(|kind| kind == "md") {
-            pages.push(path);
-        }
-    }
-    Ok(pages)
+fn unlisted(root: &Path, pages: &[String]) -> Result<Vec<String>> {
+    const SUMMARY: &str = "docs/SUMMARY.md";
+    let listed = links(&read(&root.join(SUMMARY))?).into_iter().map(|(_, link)| format!("docs/{link}"));
+    let listed: BTreeSet<_> = listed.collect();
+    let is_unlisted =
+        |page: &&String| page.starts_with("docs/") && *page != SUMMARY && !listed.contains(*page);
+    Ok(pages.iter().filter(is_unlisted).map(|page| format!("{SUMMARY}: does not list {page}")).collect())
 }
 
 fn read(page: &Path) -> Result<String> {

@@ -70,7 +70,8 @@ fn architecture() -> Result<()> {
 
 /// Names of functions and types, doc comments, and the prose of docs, help and messages: all complaints at once.
 fn words() -> Result<()> {
-    let complaints = [names::complaints()?, prose::complaints()?].concat();
+    let files = product::files(&workspace::root())?;
+    let complaints = [names::complaints(&files)?, prose::complaints(&files)?].concat();
     if complaints.is_empty() {
         return Ok(());
     }

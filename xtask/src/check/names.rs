@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use bpf_build::workspace;
 
 use super::exceptions::{Finding, Lint};
-use super::product::{self, Function, Product, Receiver};
+use super::product::{Function, Product, Receiver};
 
 /// First words of names that ask or describe.
 const QUESTIONS: [&str; 13] =
@@ -54,9 +53,8 @@ const LINT: Lint = Lint {
 };
 
 /// One line for each number that differs from the list of exceptions.
-pub fn complaints() -> Result<Vec<String>> {
-    let files = product::files(&workspace::root())?;
-    LINT.complaints(&findings(&files))
+pub fn complaints(files: &[Product]) -> Result<Vec<String>> {
+    LINT.complaints(&findings(files))
 }
 
 fn findings(files: &[Product]) -> Vec<Finding> {
@@ -137,6 +135,7 @@ fn remark(section: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::product;
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<(String, String)> {

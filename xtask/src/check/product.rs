@@ -65,7 +65,7 @@ pub enum Receiver {
 
 /// All files of the product.
 pub fn files(root: &Path) -> Result<Vec<Product>> {
-    let paths = source::paths(root)?;
+    let paths = source::paths(root, "rs")?;
     let read = |path: String| {
         let text = fs::read_to_string(root.join(&path)).with_context(|| format!("cannot read {path}"))?;
         parse(path, &text)

@@ -37,27 +37,27 @@ pub fn files(root: &Path) -> Result<Vec<File>> {
         let text = fs::read_to_string(root.join(&path)).with_context(|| format!("cannot read {path}"))?;
         parse(path, &text)
     };
-    paths(root)?.into_iter().map(read).collect()
+    paths(root, "rs")?.into_iter().map(read).collect()
 }
 
-/// The paths of all Rust files from the root of the work tree, sorted.
-pub fn paths(root: &Path) -> Result<Vec<String>> {
+/// The paths of all files of the work tree with this extension, from its root, sorted.
+pub fn paths(root: &Path, extension: &str) -> Result<Vec<String>> {
     let mut paths = Vec::new();
-    gather(root, &mut paths)?;
+    gather(root, extension, &mut paths)?;
     let inside = |path: &PathBuf| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
     let mut paths: Vec<_> = paths.iter().map(inside).collect();
     paths.sort();
     Ok(paths)
 }
 
-fn gather(directory: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
+fn gather(directory: &Path, extension: &str, paths: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?;
     for entry in entries {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() && !name.starts_with('.') && name != "target" {
-            gather(&path, paths)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            gather(&path, extension, paths)?;
+        } else if path.extension().is_some_and(|found| found == extension) {
             paths.push(path);
         }
     }

@@ -12,7 +12,8 @@ use anyhow::{Context, Result};
 use bpf_build::workspace;
 
 use super::exceptions::{Finding, Lint};
-use super::product::{self, Product, Text};
+use super::product::{Product, Text};
+use super::source;
 use rules::Kind;
 
 /// Documents in the root of the work tree.
@@ -49,39 +50,30 @@ const LINT: Lint = Lint {
 };
 
 /// One line for each number that differs from the list of exceptions.
-pub fn complaints() -> Result<Vec<String>> {
+pub fn complaints(files: &[Product]) -> Result<Vec<String>> {
     let root = workspace::root();
     let documents = documents(&root)?;
     let mut findings: Vec<_> = documents.iter().flat_map(|(path, text)| of_document(path, text)).collect();
     findings.extend(goals(&documents));
-    findings.extend(product::files(&root)?.iter().flat_map(of_source));
+    findings.extend(files.iter().flat_map(of_source));
     LINT.complaints(&findings)
 }
 
 /// Paths and texts of all documents.
 fn documents(root: &Path) -> Result<Vec<(String, String)>> {
-    let mut paths: Vec<_> = DOCUMENTS.map(ToOwned::to_owned).into();
-    gather(root, "docs", &mut paths)?;
-    paths.sort();
-    paths.retain(|path| !GENERATED.iter().any(|place| path.starts_with(place)));
+    let is_document = |path: &String| {
+        DOCUMENTS.contains(&path.as_str()) || path.starts_with("docs/") && !is_generated(path)
+    };
+    let paths = source::paths(root, "md")?.into_iter().filter(is_document);
     let read = |path: String| {
         let text = fs::read_to_string(root.join(&path)).with_context(|| format!("cannot read {path}"))?;
         Ok((path, text))
     };
-    paths.into_iter().map(read).collect()
+    paths.map(read).collect()
 }
 
-fn gather(root: &Path, directory: &str, paths: &mut Vec<String>) -> Result<()> {
-    for entry in fs::read_dir(root.join(directory)).with_context(|| format!("cannot list {directory}"))? {
-        let entry = entry.with_context(|| format!("cannot list {directory}"))?;
-        let path = format!("{directory}/{}", entry.file_name().to_string_lossy());
-        if entry.path().is_dir() {
-            gather(root, &path, paths)?;
-        } else if path.ends_with(".md") {
-            paths.push(path);
-        }
-    }
-    Ok(())
+fn is_generated(path: &str) -> bool {
+    GENERATED.iter().any(|place| path.starts_with(place))
 }
 
 fn of_document(path: &str, text: &str) -> Vec<Finding> {
@@ -135,6 +127,7 @@ fn missed(lengths: impl Iterator<Item = usize>) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::product;
     use super::*;
 
     fn keys(findings: &[Finding]) -> Vec<&str> {
