@@ -96,7 +96,7 @@ impl Xtask {
                 compiled::hold_by_bytes()?;
                 println!("objects: they are what becomes of these sources, byte for byte");
             }
-            Task::Objects { check: false } => compiled::write(&toolchain::ensure()?)?,
+            Task::Objects { check: false } => compiled::write()?,
             Task::Manual => manual::write()?,
             Task::Check { table: true } => check::print_table()?,
             Task::Check { table: false } => check::all()?,

@@ -110,15 +110,18 @@ fn why_not() -> Result<Option<String>> {
     Ok((!changed.is_empty()).then(|| format!("changed since they were compiled: {}", changed.join(", "))))
 }
 
-/// Compiles them anew, and writes them and what they are of.
-pub fn write(toolchain: &Toolchain) -> Result<()> {
+/// Compiles them again and writes them with their manifest. The toolchain that made them before is preferred: a second one
+/// on the machine changes nothing.
+pub fn write() -> Result<()> {
+    let made_with = manifest().map(|manifest| manifest.with).unwrap_or_default();
+    let toolchain = toolchain::ensure_like(&made_with)?;
     let mut sources = BTreeSet::new();
     let mut written = Vec::new();
     for architecture in ARCHITECTURES {
         let machine = Machine::little_endian(architecture);
         let directory = directory().join(architecture);
         fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-        for (object, bytes) in ebpf::build_embedded(toolchain, &machine, &COMMITTED)? {
+        for (object, bytes) in ebpf::build_embedded(&toolchain, &machine, &COMMITTED)? {
             let path = directory.join(object);
             fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
             written.push(format!("{DIRECTORY}/{architecture}/{object}"));

@@ -53,8 +53,11 @@ pub fn build_embedded(
     let read = objects.iter().map(|object| {
         let read =
             fs::read(built.join(object)).with_context(|| format!("cannot read the BPF object {object}"))?;
-        let embedded = embedded(&read).with_context(|| format!("cannot embed the BPF object {object}"))?;
-        Ok((*object, embedded))
+        let embedded = embedded(&read).and_then(|embedded| {
+            recipe::refuse_places(&embedded, &toolchain.compiler)?;
+            Ok(embedded)
+        });
+        Ok((*object, embedded.with_context(|| format!("cannot embed the BPF object {object}"))?))
     });
     read.collect()
 }

@@ -1,7 +1,10 @@
 //! What becomes of the same sources, wherever they are compiled: how the compiler is called, and by which names it knows
 //! places. A change here makes other objects.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+
+use anyhow::{Result, bail};
 
 use crate::toolchain::Compiler;
 use crate::workspace;
@@ -30,10 +33,39 @@ pub fn flags(compiler: &Compiler, architecture: &str) -> String {
     flags.join("\x1f")
 }
 
+/// Refuses an object that names a place of this machine: another machine would compile another one.
+pub fn refuse_places(object: &[u8], compiler: &Compiler) -> Result<()> {
+    let named = named(object, places(compiler).into_iter().map(|(place, _)| place));
+    named.map_or(Ok(()), |place| bail!("it names {}, a directory of this machine", place.display()))
+}
+
+fn named(object: &[u8], places: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
+    places.into_iter().find(|place| {
+        let place = place.as_os_str().as_bytes();
+        object.windows(place.len()).any(|window| window == place)
+    })
+}
+
 /// Where sources lie, and what the objects call it: BTF names the line that each instruction comes from.
 fn places(compiler: &Compiler) -> Vec<(PathBuf, &'static str)> {
     let own = (workspace::root(), "filterd");
     let library = (compiler.library(), "rust");
     let crates = workspace::registries().map(|registry| (registry, "crates"));
     [own, library].into_iter().chain(crates).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn object_with_place_of_this_machine_is_found() {
+        let place = PathBuf::from("/root/.rustup/toolchains/stable/lib/rustlib/src/rust");
+        let find = |object: &[u8]| named(object, [workspace::root(), place.clone()]);
+        assert_eq!(
+            find(b"\x7fELF/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library"),
+            Some(place.clone())
+        );
+        assert_eq!(find(b"\x7fELFrust/library/core/src/bool.rs"), None);
+    }
 }

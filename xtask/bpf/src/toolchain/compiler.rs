@@ -78,9 +78,11 @@ impl Compiler {
         library(self.directory.parent().unwrap_or(&self.directory))
     }
 
+    /// The compiler under this directory, by its real path: rustup's links are none that the compiler itself reports.
     fn at(sysroot: &Path) -> Option<Self> {
+        let sysroot = fs::canonicalize(sysroot).ok()?;
         let directory = sysroot.join("bin");
-        let source = library(sysroot).join("library/core/src/lib.rs");
+        let source = library(&sysroot).join("library/core/src/lib.rs");
         let whole = source.exists() && directory.join("cargo").exists();
         let about = whole
             .then(|| process::output(Command::new(directory.join("rustc")).arg("-vV")).ok())

@@ -57,6 +57,11 @@ pub fn ensure() -> Result<Toolchain> {
         .map_err(|error| anyhow!("cannot install what building for BPF needs: {error:#}\n{BRING_YOUR_OWN}"))
 }
 
+/// The toolchain of these versions where it is here, else another one that is, else one installed now.
+pub fn ensure_like(versions: &[String]) -> Result<Toolchain> {
+    search_for(versions).map_or_else(ensure, Ok)
+}
+
 /// The toolchain of exactly these versions: one that is here, else the one that is installed where there is none.
 pub fn of_versions(wanted: &[String]) -> Result<Toolchain> {
     must_be(wanted, install)
