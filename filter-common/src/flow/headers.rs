@@ -85,6 +85,22 @@ pub fn carried(frame: &impl Bytes, peer: End) -> Option<Carried> {
     None
 }
 
+/// The length of all headers of a frame, to where the data of TCP or UDP begins.
+#[inline(always)]
+pub fn length(frame: &impl Bytes) -> Option<u32> {
+    const UDP_HEADER: u32 = 8;
+    let Carried { upper, at, .. } = carried(frame, End::Source)?;
+    let at = at?;
+    match upper {
+        Upper::Tcp => {
+            let [word] = frame.words(at + 12)?;
+            Some(at as u32 + (u32::from_be(word) >> 28) * 4)
+        }
+        Upper::Udp => Some(at as u32 + UDP_HEADER),
+        Upper::Icmp | Upper::Icmp6 => None,
+    }
+}
+
 /// The packet that an ICMP error of this protocol quotes. Its destination is the other end.
 #[inline(always)]
 pub fn quoted(frame: &impl Bytes, at: usize, error: Upper) -> Option<Carried> {
