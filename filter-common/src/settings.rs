@@ -146,6 +146,9 @@ pub const MOST_LENGTHS: usize = 64;
 /// The number of words of all settings.
 pub const WORDS: usize = words_of::<Settings>();
 
+/// The word of [`Settings::bare`], which is set for each program of a judge.
+pub const BARE: usize = WORDS - 1;
+
 /// The number of words that a part of the settings takes.
 const fn words_of<T>() -> usize {
     size_of::<T>() / size_of::<u64>()
@@ -458,7 +461,7 @@ mod tests {
         settings.ports[SLOTS - 1].ranges[MOST_RANGES - 1] = number();
         expected.push((WORDS - 2, settings.ports[SLOTS - 1].ranges[MOST_RANGES - 1]));
         settings.bare = number();
-        expected.push((WORDS - 1, settings.bare));
+        expected.push((BARE, settings.bare));
         let words = settings.as_words();
         assert_eq!(Settings::from_words(&words), settings);
         for (at, word) in expected {

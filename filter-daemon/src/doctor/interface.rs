@@ -6,7 +6,7 @@ use super::configuration::WantedInterfaces;
 use super::device::Device;
 use super::findings::{Findings, Health};
 use super::{Subject, card, xdp};
-use crate::kernel::{AttachMode, probe};
+use crate::kernel::probe;
 use crate::text::{Explain, printable};
 
 const CHECK: &str = "interface";
@@ -167,21 +167,8 @@ fn whose(
     let name = device.name();
     if probe::pinned_root(&subject.pin_dir) == Some(occupant.id) {
         let pins = printable::path(&subject.pin_dir);
-        return match occupant.mode {
-            AttachMode::Native => findings.of(
-                name,
-                XDP,
-                Health::Ok,
-                format!("filterd is attached here in native mode (pins at {pins})"),
-                None,
-            ),
-            AttachMode::Generic => {
-                let told = format!(
-                    "filterd is attached here in generic mode (pins at {pins}), which is several times slower"
-                );
-                findings.of(name, XDP, Health::Warn, told, Some(format!("ip -details link show dev {name}")));
-            }
-        };
+        let told = format!("filterd is attached here in native mode (pins at {pins})");
+        return findings.of(name, XDP, Health::Ok, told, None);
     }
     let (program, refusal) = probe::refusal(occupant, name);
     let told = refusal.explain();
@@ -203,6 +190,7 @@ mod tests {
     use super::super::tests::machine;
     use super::*;
     use crate::kernel::KernelInterface;
+    use crate::kernel::interface::Framing;
 
     /// The kernel has no interface with such a number.
     fn device(name: &str, kind: Option<&str>, number: u32, master: Option<u32>) -> Device {
@@ -211,6 +199,8 @@ mod tests {
                 name: name.into(),
                 index: 2_000_000_000 + number,
                 mtu: 1500,
+                framing: Framing::Ethernet,
+                is_veth: false,
                 occupant: None,
             },
             kind: kind.map(str::to_owned),

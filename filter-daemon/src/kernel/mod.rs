@@ -16,6 +16,7 @@ mod error;
 mod family;
 mod filter;
 pub mod grace;
+pub mod hook;
 mod growth;
 pub mod interface;
 mod kind;
@@ -41,7 +42,7 @@ pub mod version;
 mod ways;
 pub mod window;
 
-pub use attached::{AttachMode, Attachment, Link};
+pub use attached::{AttachMode, AttachReason, Attachment, Link};
 pub use broker::counts::{InterfaceDrops, PacketCounts};
 pub use broker::leftovers;
 pub use broker::request::Repairs;

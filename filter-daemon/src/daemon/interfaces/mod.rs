@@ -367,8 +367,9 @@ impl KernelState {
     /// The interface of this namespace that carries the link. Comparing the number alone is not enough,
     /// because another namespace may use it, too.
     fn under(&self, link: &Link) -> Option<&KernelInterface> {
-        let carries =
-            |found: &KernelInterface| found.occupant.as_ref().is_some_and(|it| it.id == link.program);
+        let carries = |found: &KernelInterface| {
+            link.is_found_here || found.occupant.as_ref().is_some_and(|it| it.id == link.program)
+        };
         self.there.iter().find(|interface| interface.index == link.index && carries(interface))
     }
 }

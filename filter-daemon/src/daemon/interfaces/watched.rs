@@ -11,7 +11,7 @@ use tracing::info;
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::wire::{About, Fault, accept, status};
-use crate::kernel::{Attachment, Link};
+use crate::kernel::{AttachMode, AttachReason, Attachment, Link};
 use crate::source::trouble::Phrasing;
 use crate::text::Explanation;
 pub use course::AttachRefusal;
@@ -140,6 +140,7 @@ impl WatchedInterface {
         match &self.state {
             InterfaceState::Attached(attached, place) => {
                 told.mode = attached.mode().to_owned();
+                told.reason = attached.reason.map(AttachReason::clause);
                 told.note = self.note(place);
                 told.up_since = Some(clock::on_the_wall(self.since));
             }
@@ -302,9 +303,11 @@ impl WatchedInterface {
         }
     }
 
-    /// Records that it now runs this program.
+    /// Records that XDP now runs this program there.
     pub fn set_program(&mut self, program: u32) {
-        if let InterfaceState::Attached(attached, ..) = &mut self.state {
+        if let InterfaceState::Attached(attached, ..) = &mut self.state
+            && attached.mode == Some(AttachMode::Native)
+        {
             attached.program = program;
         }
     }

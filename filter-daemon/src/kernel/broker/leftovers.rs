@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use aya::programs::links::PinnedLink;
 
 use super::super::KernelError;
-use super::egress;
+use super::{egress, link};
 use super::pins::Pins;
 use crate::config::pin;
 
@@ -27,7 +27,8 @@ pub fn remove(directory: &Path) -> Result<Option<RemovedPins>, KernelError> {
     // If the last reference to a link is a descriptor, the kernel detaches it at once; if it is a pin, only
     // later.
     let _held: Vec<_> = pins.links().iter().filter_map(|path| PinnedLink::from_pin(path).ok()).collect();
-    let out_of_reach = egress::remove(&pins)?;
+    let mut out_of_reach = egress::remove(&pins)?;
+    out_of_reach.extend(link::release_all(&pins)?);
     let left = pins.remove().map_err(|error| KernelError::load("remove the pins", error))?;
     Ok(Some(RemovedPins { interfaces, out_of_reach, left }))
 }

@@ -243,7 +243,7 @@ impl MemoryState {
                 self.met = Some([before, self.judge_all(self.watched.iter().copied())]);
             }
             Request::Attach { index, .. } => {
-                let attached = Attachment { index, mode: Some(AttachMode::Native), program: 1 };
+                let attached = Attachment { index, mode: Some(AttachMode::Native), reason: None, program: 1 };
                 return Ok((Reply::Attached(attached), None));
             }
             Request::Renew => return Ok((Reply::Renewed(1), None)),
@@ -253,6 +253,7 @@ impl MemoryState {
                 return Ok((Reply::Counted(PacketCounts { packets, ..PacketCounts::default() }), None));
             }
             Request::Adopt
+            | Request::Expect(_)
             | Request::MendPins
             | Request::Ports
             | Request::Samples

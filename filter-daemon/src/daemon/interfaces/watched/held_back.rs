@@ -58,7 +58,7 @@ impl InterfaceState {
     /// The state that an earlier filterd left.
     pub(super) fn found(link: &Link) -> Self {
         let Link { index, program, .. } = *link;
-        Self::Attached(Attachment { index, mode: None, program }, AttachedTo::Here)
+        Self::Attached(Attachment { index, mode: None, reason: None, program }, AttachedTo::Here)
     }
 }
 

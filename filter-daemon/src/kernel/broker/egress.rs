@@ -1,28 +1,21 @@
-//! The egress program. It is loaded once with its maps, and attached wherever the filter is. The attachment
-//! is a TCX link where the kernel has them (6.6), otherwise a filter of `clsact`. The maps are pinned, so
-//! that own flows outlive the daemon.
-//!
-//! Among the pins, `egress/` has one entry for each interface: the link itself, or a symbolic link that
-//! describes our `clsact` filter (`clsact`).
-
-mod clsact;
+//! The egress program. It is loaded once with its maps, and attached wherever the filter is (`tc`). The maps
+//! are pinned, so that own flows outlive the daemon. Among the pins, `egress/` has one entry for each
+//! interface.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 
 use aya::maps::{HashMap as BpfHashMap, Map, MapData};
-use aya::programs::links::{FdLink, LinkOrder, PinnedLink};
-use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
-use aya::programs::{SchedClassifier, TcAttachType};
+use aya::programs::SchedClassifier;
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 use filter_common::flow::{KEY_WORDS, Key};
 use tracing::{info, warn};
 
-use super::super::{KernelError, Link};
-use super::held::HeldLink;
+use super::super::{AttachMode, KernelError, Link};
 use super::mending::TamperingLog;
 use super::pins::Pins;
 use super::storage;
+use super::tc::{self, Side, TcAttachment, TcPlace};
 use crate::text::Explain;
 
 /// The program and its maps, compiled.
@@ -35,7 +28,7 @@ pub const NAME: &str = "filterd_egress";
 #[derive(Default)]
 pub struct Egress {
     made: Option<EgressProgram>,
-    held: HashMap<String, EgressAttachment>,
+    held: HashMap<String, TcAttachment>,
     /// The errors of interfaces where it could not be attached.
     refused: HashMap<String, String>,
     /// Whether it was attached somewhere since the last report. Flows that began before are then unknown.
@@ -49,13 +42,6 @@ struct EgressProgram {
     /// The same maps, for pinning them again.
     pinned: MapData,
     ports: MapData,
-}
-
-/// How the program is attached to an interface.
-enum EgressAttachment {
-    Tcx(HeldLink),
-    /// A `clsact` filter on an interface, as described by the note among the pins.
-    Clsact(clsact::ClsactNote),
 }
 
 impl Egress {
@@ -123,7 +109,7 @@ impl Egress {
         let Some(id) = self.made.as_ref().map(|made| made.id) else { return };
         for link in links {
             let (name, index) = (&link.name, link.index);
-            match self.held.get_mut(name).map(|hold| hold.check_attachment(index, id)) {
+            match self.held.get_mut(name).map(|hold| hold.check(index, id)) {
                 Some(true) => continue,
                 Some(false) => {
                     warn!("{name}: another process detached the egress program; attaching again")
@@ -141,7 +127,7 @@ impl Egress {
         storage::pin_again(pinned, &pins.flows(), mending)?;
         storage::pin_again(ports, &pins.ports(), mending)?;
         pins.make_egress()?;
-        self.held.iter_mut().try_for_each(|(name, hold)| hold.mend(name, pins, mending))
+        self.held.iter_mut().try_for_each(|(name, hold)| hold.mend(&pins.egress(name), mending))
     }
 
     /// True if the program was attached anywhere since the last call.
@@ -167,30 +153,6 @@ impl Egress {
             flows.insert(key.its_fragments().0, now, 0).map_err(failed)?;
         }
         Ok(())
-    }
-}
-
-impl EgressAttachment {
-    /// True if it is still on this interface, with our program.
-    fn check_attachment(&mut self, index: u32, program: u32) -> bool {
-        match self {
-            Self::Tcx(held) => held.seat().is_some_and(|seat| seat.index == index && seat.program == program),
-            Self::Clsact(note) => note.index == index && clsact::is_on(index, program),
-        }
-    }
-
-    /// Restores its pin, if that is missing or was replaced.
-    fn mend(&mut self, name: &str, pins: &Pins, mending: &mut TamperingLog) -> Result<(), KernelError> {
-        let pin = pins.egress(name);
-        match self {
-            Self::Tcx(held) => held.mend(&pin, mending),
-            Self::Clsact(note) => {
-                if note.mend(&pin)? {
-                    mending.note_missing();
-                }
-                Ok(())
-            }
-        }
     }
 }
 
@@ -225,71 +187,30 @@ impl EgressProgram {
         program.expect("the embedded object has this classifier")
     }
 
-    fn attach(&mut self, name: &str, index: u32, pins: &Pins) -> Result<EgressAttachment, KernelError> {
+    fn attach(&mut self, name: &str, index: u32, pins: &Pins) -> Result<TcAttachment, KernelError> {
         let pin = pins.egress(name);
-        let failed = |what: &str, error: &(dyn std::error::Error + 'static)| {
-            KernelError::load_of(&format!("{what} the egress program of {name}"), error)
-        };
-        if let Some(hold) = self.return_to(name, index, pins)? {
-            return Ok(hold);
+        let place = TcPlace { name, index, side: Side::Sent, program: NAME, pin: &pin };
+        if let Some(mut attached) = place.pinned(pins)? {
+            place.return_to(&mut attached, self.program())?;
+            return Ok(attached);
         }
         forget(name, pins)?;
         pins.make_egress()?;
-        // First in the chain, so that no other program hides sent packets from ours.
-        let order = TcAttachOptions::TcxOrder(LinkOrder::first());
-        match self.program().attach_with_options(name, TcAttachType::Egress, order) {
-            Ok(id) => {
-                let link = self.program().take_link(id).map_err(|error| failed("attach", &error))?;
-                let link = FdLink::try_from(link).map_err(|error| failed("attach", &error))?;
-                let pinned = link.pin(&pin).map_err(|error| failed("pin", &error))?;
-                let held = HeldLink::new(pinned.into(), &pin).map_err(|error| failed("ask for", &error))?;
-                info!("{name}: own flows are recorded by an egress link (TCX)");
-                Ok(EgressAttachment::Tcx(held))
-            }
-            Err(refused) => {
-                let note = clsact::attach(self.program(), name, index, pins)
-                    .inspect_err(|_| warn!("{name}: no egress link: {refused}"))?;
-                Ok(EgressAttachment::Clsact(note))
+        let attached = place.attach(self.program())?;
+        match attached.mode() {
+            AttachMode::Clsact => info!("{name}: own flows are recorded by an egress filter (clsact)"),
+            AttachMode::Native | AttachMode::Tcx => {
+                info!("{name}: own flows are recorded by an egress link (TCX)")
             }
         }
-    }
-
-    /// Gives our program to the link that an earlier filterd left on this interface, if there is one.
-    fn return_to(
-        &mut self,
-        name: &str,
-        index: u32,
-        pins: &Pins,
-    ) -> Result<Option<EgressAttachment>, KernelError> {
-        let pin = pins.egress(name);
-        if pin.is_symlink() || !pin.exists() {
-            return Ok(None);
-        }
-        pins.must_be_ours(&pin)?;
-        let failed = |error: &(dyn std::error::Error + 'static)| {
-            KernelError::load_of(&format!("take over the egress link of {name}"), error)
-        };
-        let open = || PinnedLink::from_pin(&pin).map(FdLink::from);
-        let mut held =
-            HeldLink::new(open().map_err(|error| failed(&error))?, &pin).map_err(|error| failed(&error))?;
-        if held.seat().is_none_or(|seat| seat.index != index) {
-            return Ok(None);
-        }
-        let link = open().map_err(|error| failed(&error))?;
-        let link = SchedClassifierLink::try_from(link).map_err(|error| failed(&error))?;
-        let updated = self.program().attach_to_link(link).map_err(|error| failed(&error))?;
-        drop(self.program().take_link(updated));
-        Ok(Some(EgressAttachment::Tcx(held)))
+        Ok(attached)
     }
 }
 
 /// Removes the pin of an interface, and detaches the program. True if it is detached.
 fn forget(name: &str, pins: &Pins) -> Result<bool, KernelError> {
     let pin = pins.egress(name);
-    let is_off = !pin.is_symlink() || clsact::detach(&pin)?;
-    // If the last reference to a link is a descriptor, the kernel detaches it at once; if it is a pin, only
-    // later.
-    let _held = PinnedLink::from_pin(&pin).ok();
+    let (is_off, _held) = tc::release(&pin, Side::Sent, NAME)?;
     pins.forget_egress(name).map_err(|error| KernelError::load("remove the pin of an egress link", error))?;
     Ok(is_off)
 }
