@@ -1,27 +1,25 @@
 //! How the filter gets onto an interface, and whom it meets there.
 
 use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net};
+use serde_json::{Value, json};
 
-/// The kernel's numbers for the modes.
+/// The kernel's number for native XDP.
 const NATIVE: u8 = 1;
-const GENERIC: u8 = 2;
 
 #[test]
-fn native_mode_is_used_where_supported() {
-    let net = Net::with_filterd("");
-    let there = net.attached("eth0").expect("attached");
-    assert_eq!(there["mode"], NATIVE);
-    let status = net.filterd(["status", "--json"]).succeeds().json();
-    assert_eq!(status["interfaces"][0]["mode"], "native");
+fn native_mode_runs_in_the_driver() {
+    let net = Net::with_filterd("mode: native");
+    assert_eq!(net.attached("eth0").expect("attached")["mode"], NATIVE);
+    has(&net, "native", "the configuration demands it");
+    net.wait_for_log("eth0 attached, because the configuration demands it");
 }
 
 #[test]
-fn generic_mode_filters_as_well() {
+fn tc_filters_as_well() {
     let mut net = Net::new();
-    net.start_with("", &["--mode", "generic"]);
-    assert_eq!(net.attached("eth0").expect("attached")["mode"], GENERIC);
-    let status = net.filterd(["status", "--json"]).succeeds().json();
-    assert_eq!(status["interfaces"][0]["mode"], "generic");
+    net.start_with("", &["--mode", "tc"]);
+    assert_eq!(net.attached("eth0"), None, "no XDP program");
+    has(&net, net.tc_mode(), "the configuration demands it");
     net.filterd(["add", ATTACKER]).succeeds();
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
@@ -29,47 +27,65 @@ fn generic_mode_filters_as_well() {
     net.expect(ATTACKER).passes();
 }
 
+/// Native XDP costs a veth pair most of its TCP throughput.
 #[test]
-fn the_log_says_which_mode_it_became() {
-    let net = Net::with_filterd("");
-    let log = net.daemon().log();
-    assert!(log.contains("eth0") && log.contains("native"), "{log}");
-}
-
-#[test]
-fn auto_mode_falls_back_to_generic() {
+fn auto_uses_tc_on_veth() {
     let mut net = Net::new();
     net.start("interfaces: [eth0, lo]");
-    let status = net.filterd(["status", "--json"]).succeeds().json();
-    assert_eq!(status["interfaces"][0]["mode"], "native");
-    assert_eq!(status["interfaces"][1]["mode"], "generic");
-    net.wait_for_log("lo: fell back to generic mode");
+    assert_eq!(net.attached("eth0"), None, "no XDP program");
+    let interfaces = status(&net)["interfaces"].clone();
+    assert_eq!(interfaces[0]["reason"], "native XDP slows down TCP on veth");
+    assert_eq!(interfaces[1]["reason"], "the driver does not support XDP");
+    assert_eq!(interfaces[1]["mode"], net.tc_mode());
+    net.wait_for_log("cannot attach to lo in native mode");
 }
 
 #[test]
 fn unavailable_native_mode_is_refused() {
     let net = Net::new();
-    net.another_filterd("interfaces: [lo]\nmode: native")
-        .exits(8)
-        .complains("lo")
-        .complains("--mode generic");
+    net.another_filterd("interfaces: [lo]\nmode: native").exits(8).complains("lo").complains("--mode auto");
     assert_eq!(net.attached("lo"), None);
 }
 
+/// A service with the former name must not end.
 #[test]
-fn foreign_program_is_named_and_kept() {
+fn generic_mode_means_tc_and_warns() {
+    let net = Net::with_filterd("mode: generic\nblock: [203.0.113.7]");
+    const WARNING: &str = "`mode: generic` now means `mode: tc`";
+    has(&net, net.tc_mode(), "the configuration demands it");
+    net.expect(ATTACKER).dropped();
+    net.wait_for_log(WARNING);
+    net.filterd(["check"]).succeeds().complains(WARNING);
+    net.filterd(["status"]).succeeds().says(WARNING).says("write `mode: tc`");
+}
+
+#[test]
+fn foreign_xdp_program_is_named_and_kept() {
     let net = Net::new();
     let foreign = ForeignProgram::attach(net.host(), "eth0");
-    let refused = net.another_filterd("block: [203.0.113.7]");
+    let refused = net.another_filterd("mode: native\nblock: [203.0.113.7]");
     refused.exits(8).complains("eth0").complains(foreign.name).complains(&foreign.id.to_string());
     assert_eq!(net.attached("eth0").expect("still there")["prog"]["id"], foreign.id);
     net.expect(ATTACKER).passes();
 }
 
 #[test]
-fn generic_mode_does_not_bypass_foreign_program() {
-    let net = Net::new();
+fn tc_filters_beside_a_foreign_xdp_program() {
+    let mut net = Net::new();
     let foreign = ForeignProgram::attach(net.host(), "eth0");
-    net.another_filterd("mode: generic").exits(8).complains(foreign.name);
+    net.start("block: [203.0.113.7]");
+    has(&net, net.tc_mode(), &format!("another XDP program is attached (id {})", foreign.id));
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
     assert_eq!(net.attached("eth0").expect("still there")["prog"]["id"], foreign.id);
+}
+
+fn status(net: &Net) -> Value {
+    net.filterd(["status", "--json"]).succeeds().json()
+}
+
+#[track_caller]
+fn has(net: &Net, mode: &str, reason: &str) {
+    let eth0 = &status(net)["interfaces"][0];
+    assert_eq!(json!([eth0["mode"], eth0["reason"]]), json!([mode, reason]), "{eth0}");
 }

@@ -165,14 +165,6 @@ fn doctor_uses_places_of_running_daemon() {
 }
 
 #[test]
-fn generic_mode_is_worth_knowing() {
-    let mut net = Net::new();
-    net.start_with("", &["--mode", "generic"]);
-    let told = doctor(&net, &[]).succeeds();
-    told.says("warn  xdp eth0").says("in generic mode");
-}
-
-#[test]
 fn doctor_shows_pins_of_another_filterd() {
     let net = Net::with_filterd("");
     let home = harness::Home::new();

@@ -30,7 +30,7 @@ fn a_tagged_prefix_is_dropped_as_well() {
 /// FAULTS P11: the kernel takes off any number of tags whose id is 0, and answers.
 #[test]
 fn priority_tags_hide_no_listed_source() {
-    for mode in ["native", "generic"] {
+    for mode in ["native", "tc"] {
         let net = Net::with_filterd(&format!("mode: {mode}"));
         net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
         for tags in [1, 4, 5, 8, 9, 12] {
@@ -60,8 +60,8 @@ fn frames_with_too_many_tags_drop_and_count() {
 }
 
 #[test]
-fn tags_are_looked_behind_in_generic_mode_too() {
-    let net = Net::with_filterd("mode: generic");
+fn tags_are_looked_behind_in_native_mode_too() {
+    let net = Net::with_filterd("mode: native");
     net.filterd(["add", ATTACKER]).succeeds();
     for wrap in WRAPPINGS {
         net.expect(wrap(ATTACKER.into())).dropped();

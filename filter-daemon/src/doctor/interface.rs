@@ -6,6 +6,7 @@ use super::configuration::WantedInterfaces;
 use super::device::Device;
 use super::findings::{Findings, Health};
 use super::{Subject, card, xdp};
+use crate::config::pin;
 use crate::kernel::probe;
 use crate::text::{Explain, printable};
 
@@ -99,6 +100,9 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
             Some(format!("ip link show dev {}", above.name())),
         );
     }
+    if let Some(told) = attached_by_tc(device, subject) {
+        return findings.of(device.name(), XDP, Health::Ok, told, None);
+    }
     let mut card = card::of(device.known.index);
     if is_bond(device) {
         // A bond always claims that it merges packets. Only its parts do that, or not.
@@ -109,6 +113,19 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
     }
     if is_bond(device) {
         parts(device, devices, card::of, findings);
+    }
+}
+
+/// Says that filterd is attached there by TC, according to the daemon, or else to the pins.
+fn attached_by_tc(device: &Device, subject: &Subject) -> Option<String> {
+    let known = subject.daemon.answer().into_iter().flat_map(|status| &status.interfaces);
+    let mode = known.filter(|known| known.name == device.name()).map(|known| known.mode.as_str());
+    let mode = mode.last().filter(|mode| matches!(*mode, "tcx" | "clsact"));
+    let is_pinned = || subject.pin_dir.join("links").join(pin::of(device.name())).symlink_metadata().is_ok();
+    let pins = printable::path(&subject.pin_dir);
+    match mode {
+        Some(mode) => Some(format!("filterd is attached here in {mode} mode (pins at {pins})")),
+        None => is_pinned().then(|| format!("filterd is attached here by TC (pins at {pins})")),
     }
 }
 

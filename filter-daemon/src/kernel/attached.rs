@@ -80,6 +80,8 @@ pub struct Link {
     /// Whether the broker has found it on the interface of this number in its own network namespace. Only
     /// for TC; for XDP the interface itself says it.
     pub is_found_here: bool,
+    /// The programs of others that see received frames before the filter, by links of TCX.
+    pub before: Vec<u32>,
     /// The name under which it was requested, if another interface has taken that name since.
     pub formerly: Option<String>,
     /// Why own flows are not recorded there, although they should be.

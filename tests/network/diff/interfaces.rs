@@ -91,12 +91,12 @@ fn diff_promises_no_untested_interface() {
         .exits(7)
         .says("nothing would change\n")
         .complains("lo would not be filtered: cannot");
-    for (mode, how) in [("auto", "native mode, else in generic mode"), ("generic", "generic mode")] {
+    for (mode, how) in [("auto", "in native mode, else by TC"), ("tc", "by TC")] {
         net.configure(&on("[eth0, lo]", mode));
-        net.filterd(["diff"]).exits(1).says(&format!("would try to attach to lo in {how}\n"));
+        net.filterd(["diff"]).exits(1).says(&format!("would try to attach to lo {how}\n"));
     }
     let found = net.filterd(["diff", "--json"]).exits(1).json();
-    assert_eq!((&found["attach"][0], &found["attach_mode"]), (&"lo".into(), &"generic".into()));
+    assert_eq!((&found["attach"][0], &found["attach_mode"]), (&"lo".into(), &"tc".into()));
     net.filterd(["reload"]).succeeds().says("attached to lo\n");
 }
 

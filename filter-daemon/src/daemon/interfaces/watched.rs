@@ -35,6 +35,8 @@ pub struct WatchedInterface {
     need_not_be_there: bool,
     /// Why own flows are not stored on it although they should be, and since when.
     forgetful: Option<(Instant, String)>,
+    /// The programs of others that see received frames before the filter.
+    before: Vec<u32>,
 }
 
 /// Why an interface is filtered that the configuration does not name.
@@ -91,6 +93,7 @@ impl WatchedInterface {
             unnamed: None,
             need_not_be_there: false,
             forgetful: None,
+            before: Vec::new(),
         }
     }
 
@@ -168,7 +171,15 @@ impl WatchedInterface {
             ),
             UnnamedReason::HeldBack { .. } => "still filtered, although the configuration no longer lists it".to_owned(),
         });
-        let notes: Vec<_> = place.into_iter().chain(unnamed).collect();
+        let before = match &self.before[..] {
+            [] => None,
+            [one] => Some(format!("another program sees packets before the filter (id {one})")),
+            several => {
+                let ids: Vec<_> = several.iter().map(ToString::to_string).collect();
+                Some(format!("other programs see packets before the filter (ids {})", ids.join(", ")))
+            }
+        };
+        let notes: Vec<_> = place.into_iter().chain(unnamed).chain(before).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 

@@ -7,19 +7,17 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use aya::maps::{HashMap as BpfHashMap, Map, MapData};
 use aya::programs::SchedClassifier;
-use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::{Ebpf, EbpfLoader};
 use filter_common::flow::{KEY_WORDS, Key};
 use tracing::{info, warn};
 
 use super::super::{AttachMode, KernelError, Link};
 use super::mending::TamperingLog;
+use super::object;
 use super::pins::Pins;
 use super::storage;
 use super::tc::{self, Side, TcAttachment, TcPlace};
 use crate::text::Explain;
-
-/// The program and its maps, compiled.
-pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/egress"));
 
 /// The name of the program in the kernel.
 pub const NAME: &str = "filterd_egress";
@@ -168,7 +166,7 @@ impl EgressProgram {
             .btf(None)
             .map_pin_path("FLOWS", pins.flows())
             .map_pin_path("PORTS", pins.ports())
-            .load(OBJECT)
+            .load(&object::EGRESS)
             .map_err(|error| failed(&error))?;
         let program: &mut SchedClassifier = object
             .program_mut(NAME)

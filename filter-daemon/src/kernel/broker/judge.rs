@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aya::maps::MapData;
 use aya::programs::{ProgramFd, SchedClassifier, Xdp};
-use aya::{Ebpf, EbpfLoader, VerifierLogLevel, include_bytes_aligned};
+use aya::{Ebpf, EbpfLoader, VerifierLogLevel};
 use filter_common::reason::Enforcement;
 use filter_common::settings::{self, Settings};
 
@@ -15,12 +15,10 @@ use super::super::hook::Hook;
 use super::super::error::may_please_the_verifier;
 use super::counters;
 use super::debug::DebugLines;
+use super::object;
 use super::pins::Pins;
 use super::request::{Blueprint, MapUse};
 use super::tables::{Tables, write_settings};
-
-pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge"));
-pub static OBJECT_TC: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge-tc"));
 
 /// A judge: a program for each hook in use, all of the same blueprint.
 #[derive(Debug)]
@@ -257,7 +255,7 @@ impl JudgeProgram {
         let failed =
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
         let settings = counters::known_to(&of_hook(&blueprint.settings, hook));
-        let bytes = if hook == Hook::Xdp { OBJECT } else { OBJECT_TC };
+        let bytes = if hook == Hook::Xdp { &object::JUDGE } else { &object::JUDGE_TC };
         let mut object = tables.write_into(bytes).map_err(|error| failed(&error))?;
         write_settings(&mut object, &settings).map_err(|error| failed(&error))?;
         let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;

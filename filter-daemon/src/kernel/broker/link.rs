@@ -13,7 +13,7 @@ use tracing::{info, warn};
 
 use super::super::error::errno_of;
 use super::super::hook::Hook;
-use super::super::interface::KernelInterface;
+use super::super::interface::{KernelInterface, Occupant};
 use super::super::{AttachMode, AttachReason, Attachment, KernelError, Link};
 use super::held::{HeldLink, LinkState};
 use super::ladder::{NoWay, Rung, ladder};
@@ -72,6 +72,7 @@ impl Links {
             (None, Some(_)) => self.change(judges, interface, &rungs, pins)?,
             (None, None) => {
                 self.detach(&interface.name, pins)?;
+                refuse_beside_another(interface, neighbours)?;
                 self.climb(judges, interface, &rungs, pins)?
             }
         };
@@ -94,7 +95,8 @@ impl Links {
             let LinkState { index, program } = held.state()?;
             let (name, formerly) = (name.clone(), pins.former_name(name));
             let (mode, is_found_here) = (held.tc_mode(), held.is_found_here(index));
-            Some(Link { name, index, program, mode, is_found_here, formerly, egress: None })
+            let before = if is_found_here { tc::before(index, program) } else { Vec::new() };
+            Some(Link { name, index, program, mode, is_found_here, before, formerly, egress: None })
         };
         self.0.iter_mut().filter_map(seated).collect()
     }
@@ -398,6 +400,19 @@ fn refusal(interface: &KernelInterface, source: io::Error) -> KernelError {
     };
     let (name, mode) = (interface.name.clone(), AttachMode::Native.to_string());
     KernelError::Attach { name, mode, reason: source.to_string(), hint }
+}
+
+/// Refuses an interface that another filterd filters by TC. Nothing of ours is attached there.
+fn refuse_beside_another(
+    interface: &KernelInterface,
+    neighbours: &LoadedPrograms,
+) -> Result<(), KernelError> {
+    let other = tc::roots_on(interface.index, NAME_TC).into_iter();
+    match other.map(|id| Occupant { id, is_generic: false }).find(|it| occupied::is_filterd(it.id, neighbours))
+    {
+        Some(other) => Err(occupied::refusal(&other, &interface.name, neighbours)),
+        None => Ok(()),
+    }
 }
 
 /// The error for an interface that no allowed way suits.

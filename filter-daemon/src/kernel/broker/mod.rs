@@ -17,6 +17,7 @@ pub mod line;
 mod link;
 mod making;
 mod mending;
+mod object;
 pub mod occupied;
 mod pins;
 pub mod process;
@@ -33,5 +34,4 @@ pub mod tables;
 mod tc;
 
 pub use client::Broker;
-pub use egress::OBJECT as EGRESS;
-pub use judge::{OBJECT as JUDGE, OBJECT_TC as JUDGE_TC};
+pub use object::{EGRESS, JUDGE, JUDGE_TC};

@@ -5,11 +5,13 @@
 //! daemon's filter keeps working until the first judge is published. Then each link gets the new root by one
 //! update.
 
+use std::path::Path;
+
 use aya::maps::{Array, Map, MapData, MapError, ProgramArray};
 use aya::programs::links::{FdLink, PinnedLink};
 use aya::programs::xdp::XdpLink;
 use aya::programs::{ProgramError, ProgramFd, ProgramInfo, SchedClassifier, Xdp};
-use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
 use tracing::info;
 
@@ -17,12 +19,9 @@ use super::super::hook::Hook;
 use super::super::{KernelError, Tampering};
 use super::judge::{Judge, JudgeProgram};
 use super::mending::TamperingLog;
+use super::object;
 use super::pins::Pins;
 use super::storage;
-use std::path::Path;
-
-static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root"));
-static OBJECT_TC: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root-tc"));
 
 /// The name of the root program in the kernel.
 pub const NAME: &str = "filterd_root";
@@ -250,14 +249,14 @@ impl RootProgram {
 
 /// The version that distinguishes this root from those of other builds.
 fn version(hook: Hook) -> String {
-    format!("{:08x}", crc32fast::hash(object(hook).0))
+    format!("{:08x}", crc32fast::hash(compiled(hook).0))
 }
 
 /// The compiled root, and the name of its program.
-fn object(hook: Hook) -> (&'static [u8], &'static str) {
+fn compiled(hook: Hook) -> (&'static [u8], &'static str) {
     match hook {
-        Hook::Xdp => (OBJECT, NAME),
-        Hook::Tc | Hook::TcBare => (OBJECT_TC, NAME_TC),
+        Hook::Xdp => (&object::ROOT, NAME),
+        Hook::Tc | Hook::TcBare => (&object::ROOT_TC, NAME_TC),
     }
 }
 
@@ -273,7 +272,7 @@ fn load(hook: Hook, pins: &Pins, succeeds: bool) -> Result<(), KernelError> {
     }
     let failed =
         |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the root program", error);
-    let (bytes, name) = object(hook);
+    let (bytes, name) = compiled(hook);
     let mut object: Ebpf = EbpfLoader::new()
         .btf(None)
         .map_pin_path("NEXT", next)

@@ -39,6 +39,7 @@ impl WatchedInterface {
             }
             Some(link) => {
                 attached.index = link.index;
+                self.before.clone_from(&link.before);
                 let since = self.forgetful.take().map_or_else(clock::instant, |(since, _)| since);
                 self.forgetful = link.egress.clone().map(|why| (since, why));
                 let under = reality.under(link);

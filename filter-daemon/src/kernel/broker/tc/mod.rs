@@ -220,8 +220,15 @@ pub fn release(pin: &Path, side: Side, program: &str) -> Result<(bool, Option<Pi
     Ok((is_off, PinnedLink::from_pin(pin).ok()))
 }
 
-/// The numbers of the programs that run before this one on received frames.
+/// The numbers of the programs that run before this one on received frames, by links of TCX.
 pub fn before(index: u32, program: u32) -> Vec<u32> {
     let row = query::row(index, Side::Received).unwrap_or_default();
     row.iter().map(|found| found.program).take_while(|found| *found != program).collect()
+}
+
+/// The numbers of the programs on received frames that may be roots of another filterd.
+pub fn roots_on(index: u32, name: &'static str) -> Vec<u32> {
+    let row = query::row(index, Side::Received).unwrap_or_default();
+    let filter = clsact::program_on(index, Side::Received, name);
+    row.iter().map(|found| found.program).chain(filter).collect()
 }
