@@ -49,7 +49,10 @@ pub enum StateError {
         remedy: String,
     },
     /// It belongs to another user. Only root knows which user the daemon becomes.
-    #[error("{} is not safe to use: it belongs to user {owner}, but filterd runs as user {user}", printable::path(path))]
+    #[error(
+        "{} is not safe to use: it belongs to user {owner}, but filterd runs as user {user}",
+        printable::path(path)
+    )]
     OfAnother {
         path: PathBuf,
         owner: Uid,

@@ -128,11 +128,11 @@ pub enum DaemonError {
 
 impl DaemonError {
     /// The error of a filterd that does not start, so that no command can help while it runs.
-    pub fn at_start(self, interfaces: Vec<String>) -> Self {
-        match self {
-            Self::ListIsLive { name, entries, .. } => Self::ListIsLive { name, entries, instead: interfaces },
-            other => other,
+    pub fn at_start(mut self, interfaces: Vec<String>) -> Self {
+        if let Self::ListIsLive { instead, .. } = &mut self {
+            *instead = interfaces;
         }
+        self
     }
 
     /// The error on one line.

@@ -193,7 +193,8 @@ fn whose(
 /// filterd's own.
 fn judge_other(name: &str, program: &str, told: Explanation, is_root: bool, findings: &mut Findings) {
     if program == UNNAMED && !is_root {
-        return findings.could_not_see(format!("whose XDP program is on {}", printable::on_one_line(name)));
+        return findings
+            .could_not_see(format!("the owner of the XDP program on {}", printable::on_one_line(name)));
     }
     findings.of(name, XDP, Health::Fail, told.message, remedy(program, name, told.remedy));
 }
@@ -256,7 +257,7 @@ mod tests {
             let found = &findings.all()[0];
             (found.health, found.message.clone(), found.remedy.clone().unwrap())
         };
-        let unseen = "not checked without root: whose XDP program is on eth0";
+        let unseen = "not checked without root: the owner of the XDP program on eth0";
         assert_eq!(told(UNNAMED, false), (Health::Warn, unseen.to_owned(), "sudo filterd doctor".to_owned()));
         assert_eq!(told(UNNAMED, true).0, Health::Fail);
         assert_eq!(told("other", false).0, Health::Fail);

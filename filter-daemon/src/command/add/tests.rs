@@ -64,7 +64,10 @@ fn partly_allowed_target_is_named() {
         assert!(told(words, words.len() as u64).ends_with(one), "{}", told(words, words.len() as u64));
     }
     let both = told(&["198.51.100.0/24", "198.51.0.0/16"], 2);
-    assert!(both.contains("\nparts of 198.51.100.0/24, 198.51.0.0/16 are allowed, so not dropped\n"), "{both}");
+    assert!(
+        both.contains("\nparts of 198.51.100.0/24, 198.51.0.0/16 are allowed, so not dropped\n"),
+        "{both}"
+    );
     assert!(told(&["-"], 9).contains("\na part of them is allowed"), "{}", told(&["-"], 9));
 }
 

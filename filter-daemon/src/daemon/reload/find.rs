@@ -493,14 +493,17 @@ mod tests {
             ..SourceReading::default()
         };
         let id = ListRegistry::default().make_anyway("far", Origin::File, Polarity::Block).ok();
-        let running =
-            KnownList { id, turned: None, name: "far".into(), meaning: None, entries: 1, reading };
+        let running = KnownList { id, turned: None, name: "far".into(), meaning: None, entries: 1, reading };
         let copy = KnownList { id: None, ..running.clone() };
-        let mut found = |keys: &str, before, is_meant| find(&list(keys), Some(before), is_meant, &mut sources);
+        let mut found =
+            |keys: &str, before, is_meant| find(&list(keys), Some(before), is_meant, &mut sources);
         for before in [&running, &copy] {
             let kept = found("country: [DE]", before, false);
             let ListFinding::Doubted { told, .. } = &kept else { panic!("{kept:?}") };
-            assert!(told.message.contains("its database (apnic's allocations) has no network of DE"), "{told:?}");
+            assert!(
+                told.message.contains("its database (apnic's allocations) has no network of DE"),
+                "{told:?}"
+            );
             assert!(kept.targets().is_none_or(|kept| kept.len() == 1), "{kept:?}");
             for (keys, is_meant) in [("country: [DE]", true), ("country: [DE], min_entries: 0", false)] {
                 let emptied = found(keys, before, is_meant);
