@@ -18,7 +18,7 @@ const GROUPS: &str = "/etc/group";
 pub const OWN: &str = "filterd";
 
 /// The command that creates this user.
-pub const MAKE_USER: &str = "useradd --system --shell /usr/sbin/nologin filterd";
+pub const MAKE_USER: &str = "useradd --system --user-group --shell /usr/sbin/nologin filterd";
 
 /// The ID of this user and its group if /etc/passwd lacks the user. No range for users, systemd's dynamic
 /// users or containers includes it, and it fits in 16 bits, as containers with few users require.

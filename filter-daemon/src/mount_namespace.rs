@@ -55,7 +55,7 @@ pub fn cure() -> String {
         Some(name) => format!(
             "start filterd in the mount namespace of the host, because `ip netns exec {name}` creates its own: nsenter --net=/run/netns/{name} filterd …"
         ),
-        None => "start filterd in the mount namespace of the host, after `mount -t bpf bpf /sys/fs/bpf` there; for a container, pass `-v /sys/fs/bpf:/sys/fs/bpf`"
+        None => "start filterd in the mount namespace of the host, after `mount -t bpf bpf /sys/fs/bpf` if it is not mounted there; for a container, pass `-v /sys/fs/bpf:/sys/fs/bpf`"
             .to_owned(),
     }
 }

@@ -48,13 +48,43 @@ pub enum StateError {
         /// How to fix it.
         remedy: String,
     },
+    /// It belongs to another user. Only root knows which user the daemon becomes.
+    #[error(
+        "{} is not safe to use: it belongs to user {owner}, but filterd runs as user {user}",
+        printable::path(path)
+    )]
+    OfAnother {
+        path: PathBuf,
+        owner: Uid,
+        /// The user of this process.
+        user: Uid,
+        is_directory: bool,
+    },
     /// The system refuses to read it, or to change its owner.
     #[error("cannot use {}: {error}", printable::path(path))]
     Failed {
         /// The path that is affected.
         path: PathBuf,
         error: io::Error,
+        /// The user of this process.
+        user: Uid,
     },
+}
+
+/// The remedy for a filterd that was not started by root.
+const AS_ROOT: &str = "start filterd as root: sudo filterd run";
+
+impl StateError {
+    /// Whether only root can tell if this is a fault.
+    pub fn needs_root(&self) -> bool {
+        match self {
+            Self::OfAnother { user, .. } => !user.is_root(),
+            Self::Failed { error, user, .. } => {
+                error.kind() == io::ErrorKind::PermissionDenied && !user.is_root()
+            }
+            Self::Foreign { .. } | Self::Untrusted { .. } => false,
+        }
+    }
 }
 
 impl Explain for StateError {
@@ -65,7 +95,13 @@ impl Explain for StateError {
                     .to_owned()
             }
             Self::Untrusted { remedy, .. } => remedy.clone(),
-            Self::Failed { error, .. } => match error.raw_os_error().map(Errno::from_raw) {
+            Self::OfAnother { path, user, is_directory, .. } if user.is_root() => {
+                let all = if *is_directory { " -R" } else { "" };
+                format!("if its contents are right: chown{all} {user} {}", printable::path(path))
+            }
+            Self::OfAnother { .. } => AS_ROOT.to_owned(),
+            Self::Failed { error, user, .. } => match error.raw_os_error().map(Errno::from_raw) {
+                Some(Errno::EACCES | Errno::EPERM) if !user.is_root() => AS_ROOT.to_owned(),
                 Some(Errno::EMFILE | Errno::ENFILE) => {
                     "raise the limit of open files (`ulimit -n`, `LimitNOFILE=` of its unit)".to_owned()
                 }

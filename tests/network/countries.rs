@@ -104,3 +104,25 @@ fn changed_choice_applies_to_same_database() {
     net.expect(BYSTANDER).dropped();
     net.expect_each([ATTACKER, ATTACKER6, BYSTANDER6]).passes();
 }
+
+/// `check`, `diff` and `reload` agree.
+#[test]
+fn choice_without_networks_keeps_the_list() {
+    let mut net = Net::new();
+    put(&net, "country.mmdb", &database("CN", "RU"));
+    net.start(FAR);
+    let other = FAR.replace("CN", "DE");
+    net.configure(&other);
+    let absent = "its database (GeoLite2-Country) has no network of DE";
+    let foretold = "list \"far\" would not be updated";
+    net.filterd(["diff"]).exits(7).complains(foretold).complains(absent);
+    net.filterd(["reload"]).exits(7).complains("list \"far\" was not updated").complains(absent);
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    // After a death, too.
+    net.end(Signal::SIGKILL);
+    net.start(&other);
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.configure(&other.replace("[DE]", "[DE], min_entries: 0"));
+    net.filterd(["reload"]).succeeds().complains(absent);
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+}

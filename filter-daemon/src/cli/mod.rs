@@ -70,10 +70,8 @@ pub enum Invocation {
 pub struct Detach {
     /// The control socket of the daemon.
     pub socket: PathBuf,
-    /// The directory of its pins.
-    pub pin_dir: PathBuf,
-    /// Is it the default directory?
-    pub is_usual: bool,
+    /// The directory of its pins, if it was named.
+    pub pin_dir: Option<PathBuf>,
     /// Print JSON instead of text?
     pub json: bool,
     /// Print nothing but errors?
@@ -138,7 +136,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct DetachArguments {
-    /// Directory of pins [default: /sys/fs/bpf/filterd]
+    /// Directory of pins [default: that of the last filterd at this socket, else /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
 }
@@ -174,7 +172,7 @@ impl Command {
 }
 
 const USAGE: &str =
-    "filterd [run] --iface <IF>... [--config <FILE>] [OPTIONS]\n       filterd <COMMAND> [OPTIONS]";
+    "filterd [run] [--iface <IF>]... [--config <FILE>] [OPTIONS]\n       filterd <COMMAND> [OPTIONS]";
 
 const WHAT_TO_TYPE: &str = "\
 filterd drops packets from listed addresses before the network stack sees them.
@@ -234,10 +232,7 @@ fn read(
         }
         Some(Command::Detach(WithGlobals { own: DetachArguments { pin_dir }, .. })) => {
             run.must_be_empty().map_err(wrong)?;
-            let is_usual = pin_dir.is_none();
-            let pin_dir = pin_dir.unwrap_or_else(|| places::PINS.into());
-            let socket = endpoint.socket;
-            return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
+            return Ok(Invocation::Detach(Detach { socket: endpoint.socket, pin_dir, json, quiet }));
         }
         Some(Command::Help(HelpArguments { command })) => return Err(help_of(command)),
         Some(Command::Completions(CompletionsArguments { shell })) => {

@@ -36,7 +36,7 @@ const OTHERS: [(&[&str], &str); 22] = [
     ),
     (
         &["clear", "reset", "empty", "purge", "clean", "wipe"],
-        "`filterd flush` removes all entries that commands added",
+        "`filterd flush` removes all blocking entries that commands added",
     ),
     (
         &["refresh", "update", "hup", "sighup", "reread", "apply"],

@@ -36,7 +36,7 @@ pub struct RunArguments {
     /// Directory of pins, on a BPF file system [default: /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
-    /// Become this user after the start [default: as root filterd, or else user 65525]
+    /// Become this user after a start by root [default: filterd, or if there is no such user: user 65525]
     #[arg(long, value_name = "NAME", value_parser = user)]
     user: Option<User>,
     /// Remove or keep the filter on exit [default: `on_exit` of the configuration, else detach]

@@ -61,7 +61,7 @@ impl Add {
         let mut lines = vec![self.addition.told(outcome, blocked, self.list()) + &but(changed)];
         lines.extend(self.widened(outcome, blocked));
         lines.extend(guarded::around(changed));
-        lines.extend(allowed(changed, clock));
+        lines.extend(allowed(outcome, clock));
         lines.extend(self.addition.held_by(outcome, blocked, clock));
         lines.join("\n")
     }
@@ -91,19 +91,33 @@ fn blocked(changed: &Changed) -> &'static str {
 }
 
 /// Describes the targets that still pass because they are allowed.
-fn allowed(changed: &Changed, clock: &Clock) -> Vec<String> {
-    let Changed { named, allowed, ref allowed_by, .. } = *changed;
-    let all = match (allowed, named) {
-        (0, _) => None,
-        (1, 1) => Some("it is allowed, so it is NOT dropped".to_owned()),
+fn allowed(outcome: &ChangeOutcome, clock: &Clock) -> Vec<String> {
+    let Changed { named, allowed, ref allowed_by, .. } = outcome.changed;
+    let all = match (allowed, named, &outcome.first[..]) {
+        (0, ..) => None,
+        (1, 1, [one]) => Some(format!("{one} is allowed, so it is NOT dropped")),
         _ => Some(format!("{} of them allowed, so NOT dropped", count(allowed))),
     };
     let part = allowed == 0 && !allowed_by.is_empty();
-    let part = part.then(|| "a part of it is allowed, so not dropped".to_owned());
+    let part = part.then(|| format!("{} allowed, so not dropped", parts(outcome)));
     let by = |entry: &Entry| {
         format!("allowed by {} of list `{}`, {}", entry.target, entry.list, clock.until(entry.until))
     };
     all.into_iter().chain(part).chain(few(allowed_by.iter().map(by))).collect()
+}
+
+/// The subject of a sentence about the named targets of which a part is allowed. Not all targets of standard
+/// input are known here.
+fn parts(outcome: &ChangeOutcome) -> String {
+    let allowed = outcome.changed.allowed_by.iter().filter_map(|entry| entry.target.parse().ok());
+    let allowed: Vec<Target> = allowed.collect();
+    let named = outcome.first.iter().filter(|named| allowed.iter().any(|allowed| named.covers(allowed)));
+    let named: Vec<_> = named.map(ToString::to_string).collect();
+    match &named[..] {
+        [] => "a part of them is".to_owned(),
+        [one] => format!("a part of {one} is"),
+        several => format!("parts of {} are", several.join(", ")),
+    }
 }
 
 /// Explains why packets still pass.

@@ -1,4 +1,4 @@
-//! `filterd flush`: removes all entries that commands added.
+//! `filterd flush`: removes all blocking entries that commands added.
 
 use clap::Args;
 

@@ -61,7 +61,7 @@ pub enum Verb {
     Export(WithGlobals<export::Export>),
     /// Add the entries of a file to live lists
     Import(WithGlobals<import::Import>),
-    /// Remove all entries that commands added
+    /// Remove all blocking entries that commands added
     Flush(WithGlobals<flush::Flush>),
     /// Show what filterd does now, and what needs attention
     Status(WithGlobals<status::Status>),

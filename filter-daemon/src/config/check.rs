@@ -317,6 +317,7 @@ fn lists(faults: &mut ValueFaults, node: Node, config: &mut Config) {
         let feed = draft.feed.check(faults);
         draft.limits.is_fetched = feed.is_some();
         draft.limits.may_begin_empty = feed.is_none() || said.contains_key("min_entries");
+        draft.limits.may_choose_nothing = is_chosen && said.contains_key("min_entries");
         let path = feed.as_ref().map(Feed::shown).or(draft.path);
         if let Some((clause, node)) = ports {
             ports::must_be_few(faults, &config.lists, clause, node);

@@ -65,6 +65,8 @@ pub enum DaemonError {
         name: String,
         /// How many live entries the list has.
         entries: u64,
+        /// The interfaces of a filterd that cannot start because of this. None if one runs.
+        instead: Vec<String>,
     },
     /// A name to accept is neither a list nor an interface of the configuration.
     #[error("nothing to accept: there is no list and no interface {name}")]
@@ -125,6 +127,14 @@ pub enum DaemonError {
 }
 
 impl DaemonError {
+    /// The error of a filterd that does not start, so that no command can help while it runs.
+    pub fn at_start(mut self, interfaces: Vec<String>) -> Self {
+        if let Self::ListIsLive { instead, .. } = &mut self {
+            *instead = interfaces;
+        }
+        self
+    }
+
     /// The error on one line.
     pub fn brief(&self) -> Explanation {
         if let Self::Config(error) = self { error.brief() } else { self.explain() }
@@ -160,9 +170,13 @@ impl Explain for DaemonError {
                     "{names} {stays} filtered\nto keep filtering: write `interfaces: [{names}]` into the configuration, or start filterd with `--iface {each}`\nto filter no interface: stop filterd"
                 ))
             }
-            Self::ListIsLive { name, .. } => {
-                Some(format!("choose another name, or remove them while filterd runs: filterd flush --list {name}"))
+            Self::ListIsLive { name, instead, .. } if instead.is_empty() => {
+                Some(format!("choose another name, or remove them: filterd flush --list {name}"))
             }
+            Self::ListIsLive { name, instead, .. } => Some(format!(
+                "choose another name, or start without the configuration: filterd run --no-config --iface {}\nthen remove them in a second terminal: filterd flush --list {name}\nthen stop the first one with Ctrl-C, and start filterd as before",
+                instead.join(" --iface ")
+            )),
             Self::NothingToAccept { name, there, is_filtered: true } => Some(format!(
                 "{name} is filtered until every configured interface is filtered, or missing and accepted\nthe configuration has {there}"
             )),
@@ -239,5 +253,20 @@ impl From<&DaemonError> for Exit {
             | DaemonError::NotDone(CommitError::Kernel(_)) => Self::Kernel,
             DaemonError::NotDone(CommitError::Refused(_)) => Self::Config,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_is_not_told_to_ask_a_running_filterd() {
+        let refused = || DaemonError::ListIsLive { name: "drop".into(), entries: 2, instead: Vec::new() };
+        let running = refused().remedy().unwrap();
+        assert_eq!(running, "choose another name, or remove them: filterd flush --list drop");
+        let starting = refused().at_start(vec!["eth0".into(), "eth1".into()]).remedy().unwrap();
+        let first = "filterd run --no-config --iface eth0 --iface eth1\n";
+        assert!(starting.contains(first) && starting.contains("filterd flush --list drop\n"), "{starting}");
     }
 }

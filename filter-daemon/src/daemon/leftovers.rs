@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::cli::Detach;
+use crate::cli::{Detach, places};
 use crate::command::render::console;
 use crate::control::pins_note;
 use crate::control::wire::Failure;
@@ -17,14 +18,15 @@ use crate::text::{Explain, Explanation, printable};
 pub fn detach(detach: &Detach) -> ExitCode {
     // A filterd from before pins were locked does not lock them, but it uses the usual pins if it listens at
     // the usual place.
-    if detach.is_usual && UnixStream::connect(&detach.socket).is_ok() {
+    if detach.pin_dir.is_none() && UnixStream::connect(&detach.socket).is_ok() {
         return refuse(detach, "filterd is running");
     }
-    match leftovers::remove(&detach.pin_dir) {
+    let pins = pins_of(detach);
+    match leftovers::remove(&pins) {
         Ok(removed) => {
             // The operator removed the filter on purpose, so that no start needs to report a gap.
-            _ = pins_note::detached(&detach.socket, &detach.pin_dir);
-            let told = console::ended(tell(detach, removed.as_ref()));
+            _ = pins_note::detached(&detach.socket, &pins);
+            let told = console::ended(tell(detach, &pins, removed.as_ref()));
             let is_all = removed.is_none_or(|removed| removed.out_of_reach.is_empty());
             if is_all { told.into() } else { Exit::Partly.into() }
         }
@@ -35,6 +37,12 @@ pub fn detach(detach: &Detach) -> ExitCode {
         Err(error @ KernelError::NoPins { .. }) => fail(detach, &Failure::Unparsable(error.explain())),
         Err(error) => fail(detach, &Failure::Kernel(error.explain())),
     }
+}
+
+/// The directory that was named, or else the one that the last filterd at this socket used.
+fn pins_of(detach: &Detach) -> PathBuf {
+    let noted = || pins_note::read(&detach.socket).ok().flatten();
+    detach.pin_dir.clone().or_else(noted).unwrap_or_else(|| places::PINS.into())
 }
 
 /// Prints the error: as JSON on standard output, or as text on standard error.
@@ -54,7 +62,7 @@ fn refuse(detach: &Detach, why: &str) -> ExitCode {
     fail(detach, &Failure::Refused(Explanation::new(message, remedy)))
 }
 
-fn tell(detach: &Detach, removed: Option<&RemovedPins>) -> io::Result<()> {
+fn tell(detach: &Detach, pins: &Path, removed: Option<&RemovedPins>) -> io::Result<()> {
     let interfaces = removed.map_or(&[][..], |removed| &removed.interfaces);
     let left = removed.map_or(&[][..], |removed| &removed.left);
     let out_of_reach = removed.map_or(&[][..], |removed| &removed.out_of_reach);
@@ -76,7 +84,7 @@ fn tell(detach: &Detach, removed: Option<&RemovedPins>) -> io::Result<()> {
         eprintln!("{}", console::laid_out(&Explanation::new(message, remedy)));
     }
     let told = match removed {
-        None => "nothing to detach\n".to_owned(),
+        None => nothing(pins),
         Some(_) if interfaces.is_empty() => {
             "removed the tables and programs left in the kernel; they were attached to no interface\n"
                 .to_owned()
@@ -90,4 +98,32 @@ fn tell(detach: &Detach, removed: Option<&RemovedPins>) -> io::Result<()> {
         eprintln!("filterd: {} is not filterd's and was left in place", printable::path(path))
     });
     written
+}
+
+/// The answer if there are no pins. It names their directory, because another filterd may use another one.
+fn nothing(pins: &Path) -> String {
+    format!("nothing to detach at {}\n", printable::path(pins))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn noted_pins_are_detached_by_default() {
+        let home = tempfile::tempdir().unwrap();
+        let socket = home.path().join("control.sock");
+        let detach = |pin_dir: Option<&str>| {
+            let pin_dir = pin_dir.map(PathBuf::from);
+            pins_of(&Detach { socket: socket.clone(), pin_dir, json: false, quiet: false })
+        };
+        assert_eq!(detach(None), Path::new(places::PINS), "no filterd was ever there");
+        let claim = File::create(home.path().join("control.sock.lock")).unwrap();
+        pins_note::write(&claim, Path::new("/sys/fs/bpf/own"), None).unwrap();
+        assert_eq!(detach(None), Path::new("/sys/fs/bpf/own"));
+        assert_eq!(detach(Some("/sys/fs/bpf/other")), Path::new("/sys/fs/bpf/other"));
+        assert_eq!(nothing(&detach(None)), "nothing to detach at /sys/fs/bpf/own\n");
+    }
 }

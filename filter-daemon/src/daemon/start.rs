@@ -428,7 +428,9 @@ async fn open(
             restored => break restored?,
         }
     };
-    let reading = reading.strictly(run, |name| blocklist.lists().live_entries(name))?;
+    let interfaces = reading.loaded.config.interfaces_besides(&run.interfaces);
+    let reading = reading.strictly(run, |name| blocklist.lists().live_entries(name));
+    let reading = reading.map_err(|error| error.at_start(interfaces))?;
     if is_as_said && reading.configuration.not_taken().is_some() {
         reading.tell(run);
     }

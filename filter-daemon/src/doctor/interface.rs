@@ -1,14 +1,16 @@
 //! Checks each wanted interface: whether it exists, its kind, what it is part of, and whose program is
 //! attached to it.
 
+use nix::unistd::geteuid;
+
 use super::card::Card;
 use super::configuration::WantedInterfaces;
 use super::device::Device;
 use super::findings::{Findings, Health};
 use super::{Subject, card, xdp};
 use crate::config::pin;
-use crate::kernel::probe;
-use crate::text::{Explain, printable};
+use crate::kernel::{UNNAMED, probe};
+use crate::text::{Explain, Explanation, printable};
 
 const CHECK: &str = "interface";
 const XDP: &str = "xdp";
@@ -188,8 +190,17 @@ fn whose(
         return findings.of(name, XDP, Health::Ok, told, None);
     }
     let (program, refusal) = probe::refusal(occupant, name);
-    let told = refusal.explain();
-    findings.of(name, XDP, Health::Fail, told.message, remedy(&program, name, told.remedy));
+    judge_other(name, &program, refusal.explain(), geteuid().is_root(), findings);
+}
+
+/// Reports a program that seems to be another one's. Without root no program has a name, so it may be
+/// filterd's own.
+fn judge_other(name: &str, program: &str, told: Explanation, is_root: bool, findings: &mut Findings) {
+    if program == UNNAMED && !is_root {
+        return findings
+            .could_not_see(format!("the owner of the XDP program on {}", printable::on_one_line(name)));
+    }
+    findings.of(name, XDP, Health::Fail, told.message, remedy(program, name, told.remedy));
 }
 
 /// libxdp's dispatcher may run several programs, which its own tool detaches.
@@ -241,6 +252,22 @@ mod tests {
             (interface, it.message.clone(), it.remedy.clone().unwrap_or_default())
         };
         all.filter(|it| it.health != Health::Ok).map(told).collect()
+    }
+
+    #[test]
+    fn unknown_program_is_left_to_root() {
+        let told = |program: &str, is_root| {
+            let mut findings = Findings::default();
+            let explanation = Explanation::new("eth0 already has an XDP program", "remove it");
+            judge_other("eth0", program, explanation, is_root, &mut findings);
+            findings.unseen();
+            let found = &findings.all()[0];
+            (found.health, found.message.clone(), found.remedy.clone().unwrap())
+        };
+        let unseen = "not checked without root: the owner of the XDP program on eth0";
+        assert_eq!(told(UNNAMED, false), (Health::Warn, unseen.to_owned(), "sudo filterd doctor".to_owned()));
+        assert_eq!(told(UNNAMED, true).0, Health::Fail);
+        assert_eq!(told("other", false).0, Health::Fail);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use nix::unistd::{Uid, getegid, geteuid};
 use super::findings::{size, told};
 use super::{Findings, Subject};
 use crate::accounts::{self, User};
-use crate::state_directory::StateDirectory;
+use crate::state_directory::{StateDirectory, StateError};
 use crate::text::{Explain, printable};
 
 const CHECK: &str = "state";
@@ -41,11 +41,19 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
         let user = running_as(subject).or_else(|| accounts::default_user(None));
         let (user, group) = user.map_or_else(|| (geteuid(), getegid()), |user| (user.uid, user.gid));
         if let Err(error) = StateDirectory::new(place, &subject.socket, user, group).inspect() {
-            let (message, remedy) = told(&error.explain());
-            return findings.fail(CHECK, message, remedy);
+            return report(&shown, &error, findings);
         }
     }
     room(place, is_there, findings);
+}
+
+/// Reports why the directory cannot be used, unless only root can tell.
+fn report(shown: &str, error: &StateError, findings: &mut Findings) {
+    if error.needs_root() {
+        return findings.could_not_see(format!("the owner and the content of {shown}"));
+    }
+    let (message, remedy) = told(&error.explain());
+    findings.fail(CHECK, message, remedy);
 }
 
 /// The user of the daemon that answered, by name or number.
@@ -98,8 +106,27 @@ fn judge(shown: &str, free: u64, is_out_of_files: bool, is_there: bool, findings
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::super::Health;
     use super::*;
+
+    #[test]
+    fn owner_is_left_to_root() {
+        let told = |user: u32| {
+            let (path, owner) = (PathBuf::from("/var/lib/filterd"), Uid::from_raw(990));
+            let error = StateError::OfAnother { path, owner, user: Uid::from_raw(user), is_directory: true };
+            let mut findings = Findings::default();
+            report("/var/lib/filterd", &error, &mut findings);
+            findings.unseen();
+            let found = &findings.all()[0];
+            (found.health, found.message.clone(), found.remedy.clone().unwrap())
+        };
+        let unseen = "not checked without root: the owner and the content of /var/lib/filterd";
+        assert_eq!(told(1000), (Health::Warn, unseen.to_owned(), "sudo filterd doctor".to_owned()));
+        let (health, _, remedy) = told(0);
+        assert!(health == Health::Fail && remedy.contains("chown"), "{remedy}");
+    }
 
     #[test]
     fn full_disk_is_reported() {

@@ -144,7 +144,7 @@ pub enum KernelError {
 }
 
 /// Stands for a program whose name is not accessible: once started, the broker lacks the capability to ask.
-pub(super) const UNNAMED: &str = "?";
+pub const UNNAMED: &str = "?";
 
 impl Explain for KernelError {
     fn remedy(&self) -> Option<String> {

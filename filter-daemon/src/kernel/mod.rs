@@ -46,7 +46,7 @@ pub use attached::{AttachMode, AttachReason, Attachment, Link};
 pub use broker::counts::{InterfaceDrops, PacketCounts};
 pub use broker::leftovers;
 pub use broker::request::Repairs;
-pub use error::KernelError;
+pub use error::{KernelError, UNNAMED};
 pub use filter::Filter;
 pub use growth::GrowingFamilies;
 pub use interface::KernelInterface;

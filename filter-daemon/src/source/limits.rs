@@ -33,6 +33,8 @@ pub struct Limits {
     /// Whether the list may be empty when it is first loaded. A file may be filled later, while an empty
     /// fetched list is probably an error unless the operator says otherwise.
     pub may_begin_empty: bool,
+    /// Whether another choice from a database may be empty: the operator wrote `min_entries`.
+    pub may_choose_nothing: bool,
 }
 
 impl Default for Limits {
@@ -44,6 +46,7 @@ impl Default for Limits {
             min_entries: 0,
             is_fetched: false,
             may_begin_empty: true,
+            may_choose_nothing: false,
         }
     }
 }
@@ -89,6 +92,8 @@ pub struct SizeBefore {
     pub largest: u64,
     /// Whether the version in force also ends without a line end. None if unknown.
     pub has_open_end: Option<bool>,
+    /// True if the version in force is another choice from a database, so that its size says nothing.
+    pub is_another_choice: bool,
 }
 
 /// The decision about a new version of a list.
@@ -116,6 +121,11 @@ pub enum Doubt {
     },
     /// The list is empty and was never filled.
     NeverFilled,
+    /// The database has nothing of the countries or systems that the list chooses now.
+    NothingChosen {
+        /// The number of targets before.
+        before: u64,
+    },
     /// The list has fewer targets than `min_entries`.
     TooFew {
         /// The required number of targets.
@@ -179,7 +189,9 @@ impl Limits {
         let has_targets = matches!(seen, SourceFinding::Lines(LineCounts { targets: 1.., .. }));
         if is_meant && doubt.may_be_meant() {
             ListVerdict::Accept
-        } else if before.is_none_or(|before| before.entries == 0) && has_targets && self.may_take_part(doubt)
+        } else if has_targets
+            && before.is_none_or(|before| before.entries == 0 || before.is_another_choice)
+            && self.may_take_part(doubt)
         {
             ListVerdict::TakePart(doubt)
         } else {
@@ -197,6 +209,7 @@ impl Limits {
             | Doubt::Unreadable
             | Doubt::Empty { .. }
             | Doubt::NeverFilled
+            | Doubt::NothingChosen { .. }
             | Doubt::TooFew { .. }
             | Doubt::Lacks(_)
             | Doubt::CutOff { .. }
@@ -218,7 +231,8 @@ impl Limits {
         };
         let LineCounts { lines, rejected, unfit, targets: now, has_open_end, .. } = seen;
         let may_shrink = self.max_shrink >= 100;
-        let SizeBefore { entries: before, largest, has_open_end: had_open_end } = loaded.unwrap_or_default();
+        let SizeBefore { entries: before, largest, has_open_end: had_open_end, is_another_choice } =
+            loaded.unwrap_or_default();
         let largest = largest.max(before);
         if percent(rejected - unfit) > (lines - unfit).saturating_mul(self.max_rejected.into()) {
             Some(Doubt::Rejected { lines, rejected })
@@ -226,6 +240,9 @@ impl Limits {
             Some(Doubt::TooFew { least: self.min_entries, now })
         } else if now == 0 && loaded.is_none() && !self.may_begin_empty {
             Some(Doubt::NeverFilled)
+        } else if is_another_choice {
+            let is_doubted = now == 0 && before > 0 && !may_shrink && !self.may_choose_nothing;
+            is_doubted.then_some(Doubt::NothingChosen { before })
         } else if now == 0 && before > 0 && !may_shrink {
             Some(Doubt::Empty { before })
         } else if has_open_end
@@ -263,6 +280,7 @@ impl Doubt {
             Self::Missing
             | Self::Empty { .. }
             | Self::NeverFilled
+            | Self::NothingChosen { .. }
             | Self::Lacks(_)
             | Self::CutOff { .. }
             | Self::Rejected { .. }
@@ -280,6 +298,9 @@ impl fmt::Display for Doubt {
             Self::Empty { before: 1 } => f.write_str("is empty, but had 1 target before"),
             Self::Empty { before } => write!(f, "is empty, but had {before} targets before"),
             Self::NeverFilled => f.write_str("is empty, and never had an entry"),
+            Self::NothingChosen { before } => {
+                write!(f, "has nothing for this list, which had {} before", targets(*before))
+            }
             Self::Rejected { lines: 1, .. } => f.write_str("has one line, which was not understood"),
             Self::Rejected { lines, rejected: 1 } => {
                 write!(f, "has {lines} lines, 1 of which was not understood")
@@ -419,7 +440,7 @@ mod tests {
 
     #[test]
     fn halving_again_and_again_is_noticed() {
-        let was = |entries, largest| Some(SizeBefore { entries, largest, has_open_end: None });
+        let was = |entries, largest| Some(SizeBefore { entries, largest, ..SizeBefore::default() });
         let limits = Limits::default();
         assert_eq!(limits.judge(lines(2001, 0), was(4000, 0), false), ListVerdict::Accept);
         assert_eq!(limits.judge(lines(2000, 0), was(2001, 4000), false), ListVerdict::Accept);
@@ -434,7 +455,7 @@ mod tests {
 
     #[test]
     fn cut_line_with_fewer_targets_is_refused() {
-        let was = |entries, has_open_end| Some(SizeBefore { entries, largest: 0, has_open_end });
+        let was = |entries, has_open_end| Some(SizeBefore { entries, has_open_end, ..SizeBefore::default() });
         let (file, feed) = (Limits::default(), Limits { is_fetched: true, ..Limits::default() });
         assert_eq!(
             told(feed.judge(open_ended(3752), was(7389, Some(false)), false)),
@@ -474,6 +495,22 @@ mod tests {
             ListVerdict::HoldBack(Doubt::Missing)
         );
         assert_ne!(limits.judge(lines(0, 9), before(1000), false), ListVerdict::Accept);
+    }
+
+    #[test]
+    fn another_choice_may_be_shorter_but_not_empty() {
+        let was = |entries| Some(SizeBefore { is_another_choice: true, largest: 9000, ..before(entries)? });
+        let limits = Limits::default();
+        assert_eq!(limits.judge(lines(1, 0), was(4000), false), ListVerdict::Accept);
+        assert_eq!(
+            told(limits.judge(lines(0, 0), was(3), false)),
+            "hold back: has nothing for this list, which had 3 targets before"
+        );
+        assert_eq!(limits.judge(lines(0, 0), was(3), true), ListVerdict::Accept, "the operator knows");
+        assert_eq!(limits.judge(lines(0, 0), was(0), false), ListVerdict::Accept, "it was empty before");
+        for limits in [Limits { may_choose_nothing: true, ..limits }, Limits { max_shrink: 100, ..limits }] {
+            assert_eq!(limits.judge(lines(0, 0), was(3), false), ListVerdict::Accept);
+        }
     }
 
     #[test]

@@ -96,6 +96,9 @@ impl ListFile {
     /// not quoted, because they may be secret and other users read this message.
     #[must_use]
     pub fn described(&self, doubt: Doubt, is_fetched: bool) -> Cow<'_, str> {
+        if let (Doubt::NothingChosen { .. }, Some(absent)) = (doubt, &self.remarks.absent) {
+            return format!("; {absent}").into();
+        }
         let looks = if matches!(doubt, Doubt::NoList(_)) { "" } else { &*self.looks };
         let is_quoted = is_fetched && matches!(doubt, Doubt::NoList(_) | Doubt::Rejected { .. });
         if is_quoted { format!("{looks}; it begins with {}", self.beginning).into() } else { looks.into() }

@@ -235,6 +235,9 @@ fn remedy(name: &str, why: &HoldBackReason<'_>, mood: Phrasing) -> String {
             "if it is meant to be so short, lower its `min_entries` in the configuration, then run `filterd reload`"
                 .to_owned()
         }
+        (HoldBackReason::Doubt(Doubt::NothingChosen { .. }, _), _) => format!(
+            "to retry after correcting `country` or `asn`: filterd reload\n{accept}\nto accept it always: set `min_entries: 0` on the list"
+        ),
         (HoldBackReason::Error(FileError::Missing { .. }), _) => {
             format!("to retry after restoring the file: filterd reload\n{accept}")
         }
@@ -291,6 +294,18 @@ mod tests {
         assert!(told(&html, ListFallback::Part(1), Phrasing::Is).starts_with(
             "list \"drop\" is only partly in force: drop.txt has 9 lines, 9 of which were not understood: it looks like HTML\nthere is no good copy, so only the 1 target that could be read is in force\nto see the lines: filterd check"
         ));
+    }
+
+    #[test]
+    fn choice_of_nothing_is_corrected_or_accepted() {
+        let why = HoldBackReason::Doubt(
+            Doubt::NothingChosen { before: 3 },
+            "; its database (GeoLite2-Country) has no network of DE",
+        );
+        assert_eq!(
+            told(&why, ListFallback::Good(3, AT), Phrasing::Is),
+            "list \"drop\" was not updated: drop.txt has nothing for this list, which had 3 targets before; its database (GeoLite2-Country) has no network of DE\nthe 3 targets read on 2026-11-21 21:28:00 UTC remain in force\nto retry after correcting `country` or `asn`: filterd reload\nto accept it as it is: filterd reload --accept drop\nto accept it always: set `min_entries: 0` on the list"
+        );
     }
 
     #[test]

@@ -120,10 +120,8 @@ impl Object {
         if owner == ours || ours.is_root() && theirs.contains(&owner) {
             return Ok(());
         }
-        let why = format!("it belongs to user {owner}, but filterd runs as user {ours}");
-        let shown = printable::path(&self.path);
-        let all = if self.kind() == SFlag::S_IFDIR { " -R" } else { "" };
-        Err(self.untrusted(&why, &format!("if its contents are right: chown{all} {ours} {shown}")))
+        let (path, is_directory) = (self.path.clone(), self.kind() == SFlag::S_IFDIR);
+        Err(StateError::OfAnother { path, owner, user: ours, is_directory })
     }
 
     /// The user that owns it.
@@ -145,7 +143,7 @@ impl Object {
 }
 
 fn refused(path: &Path, error: Errno) -> StateError {
-    StateError::Failed { path: path.to_owned(), error: error.into() }
+    StateError::Failed { path: path.to_owned(), error: error.into(), user: geteuid() }
 }
 
 #[cfg(test)]

@@ -127,6 +127,23 @@ fn file_of_another_user_is_refused() {
 }
 
 #[test]
+fn without_root_the_remedy_is_sudo() {
+    let told = |user: u32| {
+        let (path, user) = (PathBuf::from("/var/lib/filterd"), Uid::from_raw(user));
+        let owner =
+            StateError::OfAnother { path: path.clone(), owner: Uid::from_raw(0), user, is_directory: true };
+        let error = io::Error::from_raw_os_error(Errno::EACCES as i32);
+        [owner, StateError::Failed { path, error, user }]
+            .map(|error| (error.remedy().unwrap(), error.needs_root()))
+    };
+    for (remedy, needs_root) in told(1000) {
+        assert_eq!((remedy.as_str(), needs_root), ("start filterd as root: sudo filterd run", true));
+    }
+    let [(owner, _), (failed, needs_root)] = told(0);
+    assert!(owner.contains("chown -R 0") && failed.contains("--state-dir") && !needs_root);
+}
+
+#[test]
 fn writable_directory_is_refused() {
     let place = place();
     let lists = place.path().join("lists");

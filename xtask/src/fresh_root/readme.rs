@@ -1,11 +1,18 @@
 //! The commands by which README's reader builds filterd himself.
 
-/// How their block begins.
+/// How the first of their blocks begins.
 const FIRST: &str = "apt-get install git ";
 
-/// As they are typed. What would touch a link of this machine is only built.
+/// As they are typed in all blocks of this section. What would touch a link of this machine is only built, and the
+/// source is not cloned from where it is not yet.
 pub fn commands(readme: &str) -> Vec<String> {
-    let block = readme.lines().skip_while(|line| !line.starts_with(FIRST)).take_while(|line| *line != "```");
+    let section = readme.lines().skip_while(|line| !line.starts_with(FIRST));
+    let mut is_block = true;
+    let block = section.take_while(|line| !line.starts_with("## ")).filter(|line| {
+        let is_fence = line.starts_with("```");
+        is_block ^= is_fence;
+        is_block && !is_fence && !line.starts_with("git clone ")
+    });
     let typed = block.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned());
     typed
         .map(|line| line.replace("run --iface eth0", "run --version"))

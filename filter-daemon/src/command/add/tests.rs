@@ -51,6 +51,26 @@ fn passing_targets_are_not_called_blocked() {
     assert_eq!((told.as_str(), exit), (words, Exit::Done));
 }
 
+#[test]
+fn partly_allowed_target_is_named() {
+    let told = |words: &[&str], named| {
+        let allowed_by = vec![entry("198.51.100.10", "office", None)];
+        let changed = Changed { named, changed: named, entered: named, allowed_by, ..Changed::default() };
+        told_all(&add(words, None), &outcome(words, changed))
+    };
+    let one = "a part of 198.51.100.0/24 is allowed, so not dropped\n\
+               allowed by 198.51.100.10 of list `office`, permanent";
+    for words in [&["198.51.100.0/24"][..], &["2001:db8::/48", "198.51.100.0/24"]] {
+        assert!(told(words, words.len() as u64).ends_with(one), "{}", told(words, words.len() as u64));
+    }
+    let both = told(&["198.51.100.0/24", "198.51.0.0/16"], 2);
+    assert!(
+        both.contains("\nparts of 198.51.100.0/24, 198.51.0.0/16 are allowed, so not dropped\n"),
+        "{both}"
+    );
+    assert!(told(&["-"], 9).contains("\na part of them is allowed"), "{}", told(&["-"], 9));
+}
+
 fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
     let (target, list) = (target.into(), list.into());
     Entry { target, list, since: 0, until, origin: Some("live".into()), ..Entry::default() }

@@ -9,7 +9,7 @@ use crate::control::wire::status::ListStatus;
 use crate::source::copies::CopyError;
 use crate::source::limits::SizeBefore;
 use crate::source::trouble::ListFallback;
-use crate::source::{AcceptedSource, Copies, ReadOptions};
+use crate::source::{AcceptedSource, Copies, ReadOptions, database};
 
 /// The earlier states of all lists.
 pub struct EarlierLists {
@@ -52,8 +52,10 @@ impl EarlierLists {
     pub fn before(&self, list: &ListConfig) -> EarlierList<'_> {
         let is_called = |copy: &&AcceptedSource| *copy.name == *list.name.as_str();
         let is_there = |copy: &&AcceptedSource| copy.path == list.path;
+        // Many lists can be selected from one database.
+        let is_it = |copy: &&AcceptedSource| is_there(copy) && !is_another_choice(copy, list);
         let of_both = self.found.iter().filter(is_called).find(is_there);
-        let copy = of_both.or(self.found.iter().find(is_there)).or(self.found.iter().find(is_called));
+        let copy = of_both.or(self.found.iter().find(is_it)).or(self.found.iter().find(is_called));
         copy.map_or_else(|| self.without_copy(list), EarlierList::Copy)
     }
 
@@ -73,18 +75,19 @@ impl EarlierLists {
         if instead == ListFallback::Nothing && self.has_lost_one { ListFallback::Lost } else { instead }
     }
 
-    /// The size of a list with this earlier state.
-    pub fn size_of(&self, before: EarlierList<'_>) -> Option<SizeBefore> {
+    /// The size of `list`, which had this earlier state.
+    pub fn size_of(&self, list: &ListConfig, before: EarlierList<'_>) -> Option<SizeBefore> {
         match before {
             EarlierList::Copy(copy) => Some(SizeBefore {
                 entries: copy.entries,
                 largest: copy.peaks.largest(clock::now()),
                 has_open_end: self.copies.has_open_end(copy),
+                is_another_choice: is_another_choice(copy, list),
             }),
-            EarlierList::Running(list) => before.entries().map(|entries| SizeBefore {
+            EarlierList::Running(running) => before.entries().map(|entries| SizeBefore {
                 entries,
-                largest: list.largest.unwrap_or(0),
-                has_open_end: None,
+                largest: running.largest.unwrap_or(0),
+                ..SizeBefore::default()
             }),
             EarlierList::Nothing | EarlierList::Hidden => None,
         }
@@ -104,6 +107,12 @@ impl EarlierLists {
             Err(CopyError::Damaged | CopyError::Full { .. } | CopyError::Gone) => false,
         }
     }
+}
+
+/// Whether the copy has another choice from the database of `list`.
+fn is_another_choice(copy: &AcceptedSource, list: &ListConfig) -> bool {
+    let chosen = list.how.database.as_ref().zip(copy.stamp);
+    chosen.is_some_and(|(database, stamp)| database::is_of_another_choice(stamp, database))
 }
 
 impl EarlierList<'_> {

@@ -141,7 +141,7 @@ fn doubt(
     };
     let is_meant = seen == SourceFinding::Missing
         && matches!(before, EarlierList::Copy(copy) if copy.may_be_missing(&list.path));
-    let (doubt, instead) = match list.limits.judge(seen, known.size_of(before), is_meant) {
+    let (doubt, instead) = match list.limits.judge(seen, known.size_of(list, before), is_meant) {
         ListVerdict::Accept => return None,
         ListVerdict::HoldBack(doubt) => (doubt, known.instead(before)),
         ListVerdict::TakePart(doubt) => {

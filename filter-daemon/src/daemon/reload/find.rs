@@ -104,9 +104,9 @@ pub fn find(
     let stamp = found.as_ref().ok().and_then(|(_, stamp, _)| *stamp);
     let is_alike = |before: &&KnownList| match before.id {
         Some(_) if before.reversed_by(list).is_none() && before.reading.how != list.how.to_string() => {
-            before.is_of_another_file(stamp) && !before.is_of_another_choice(list)
+            before.is_of_another_file(stamp)
         }
-        Some(_) | None => !before.is_of_another_choice(list),
+        Some(_) | None => true,
     };
     // An empty row made for a list that was never read does not count as loaded.
     let was_loaded = |before: &&KnownList| before.entries > 0 || before.reading.accepted.is_some();
@@ -136,6 +136,7 @@ fn size_of(before: &KnownList, list: &ListConfig, copies: &Copies) -> SizeBefore
         entries: before.entries,
         largest: alike.map_or(0, |accepted| accepted.peaks.largest(clock::now())),
         has_open_end: accepted.and_then(|accepted| copies.has_open_end(accepted)),
+        is_another_choice: before.is_of_another_choice(list),
     }
 }
 
@@ -333,7 +334,9 @@ impl ListDecision<'_> {
     /// The earlier sizes of the list, if it has this many entries now. Earlier sizes do not count if the
     /// operator accepted the list, or if it is read differently.
     fn peaks(&self, entries: u64) -> Peaks {
-        let alike = self.before.filter(|before| !self.is_meant && before.is_read_as(self.list));
+        let is_alike =
+            |before: &&KnownList| before.is_read_as(self.list) && !before.is_of_another_choice(self.list);
+        let alike = self.before.filter(|_| !self.is_meant).filter(is_alike);
         let known = alike.and_then(|before| before.reading.accepted.as_ref());
         known.map_or_else(Peaks::default, |known| known.peaks.replaced(known.entries, entries, clock::now()))
     }
@@ -451,4 +454,65 @@ impl ListDecision<'_> {
 
 fn crc_of_nothing() -> u32 {
     crc32fast::hash(&[])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::blocklist::{ListRegistry, Origin, Polarity, SourceReading};
+    use crate::config;
+    use crate::source::copies::{CopySource, CopyToKeep};
+
+    const NETWORKS: &str = "2|apnic|20261120|2|19830613|20261119|+1000\n\
+                            apnic|*|ipv4|*|2|summary\n\
+                            apnic|CN|ipv4|1.0.1.0|256|20110414|allocated\n\
+                            apnic|RU|ipv4|1.0.9.0|256|20110414|allocated\n";
+
+    #[test]
+    fn other_country_without_networks_keeps_the_list() {
+        let home = tempfile::tempdir().unwrap();
+        let database = home.path().join("delegated-apnic-latest");
+        fs::write(&database, NETWORKS).unwrap();
+        let list = |keys: &str| {
+            let text = format!("lists: [{{name: far, {keys}, database: {}}}]", database.display());
+            config::parse(Path::new("f.yaml"), text.into_bytes()).unwrap().lists.remove(0)
+        };
+        let mut sources = ListSources::of(home.path());
+        let first = find(&list("country: [CN]"), None, false, &mut sources);
+        let ListFinding::Accepted { accepted, draft: Some(draft), .. } = first else { panic!("{first:?}") };
+        let bytes = CopySource::Draft(draft);
+        let copy = CopyToKeep { accepted: accepted.clone(), bytes, times: None, before: None };
+        sources.copies.keep(vec![copy], Vec::new()).remove(0).unwrap();
+        let reading = SourceReading {
+            path: database.clone(),
+            stamp: accepted.stamp,
+            how: list("country: [CN]").how.to_string(),
+            accepted: Some(accepted),
+            ..SourceReading::default()
+        };
+        let id = ListRegistry::default().make_anyway("far", Origin::File, Polarity::Block).ok();
+        let running = KnownList { id, turned: None, name: "far".into(), meaning: None, entries: 1, reading };
+        let copy = KnownList { id: None, ..running.clone() };
+        let mut found =
+            |keys: &str, before, is_meant| find(&list(keys), Some(before), is_meant, &mut sources);
+        for before in [&running, &copy] {
+            let kept = found("country: [DE]", before, false);
+            let ListFinding::Doubted { told, .. } = &kept else { panic!("{kept:?}") };
+            assert!(
+                told.message.contains("its database (apnic's allocations) has no network of DE"),
+                "{told:?}"
+            );
+            assert!(kept.targets().is_none_or(|kept| kept.len() == 1), "{kept:?}");
+            for (keys, is_meant) in [("country: [DE]", true), ("country: [DE], min_entries: 0", false)] {
+                let emptied = found(keys, before, is_meant);
+                assert_eq!(emptied.targets().map(Targets::len), Some(0), "{keys}");
+                assert!(matches!(emptied, ListFinding::Accepted { .. }), "{keys}");
+            }
+            let other = found("country: [RU, DE]", before, false);
+            let ListFinding::Accepted { targets, accepted, .. } = &other else { panic!("{other:?}") };
+            assert!(targets.len() == 1 && accepted.peaks.is_empty(), "{other:?}");
+        }
+    }
 }

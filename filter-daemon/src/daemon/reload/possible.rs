@@ -15,7 +15,9 @@ pub fn must_be_possible(
     }
     let names = config.lists.iter().map(|list| list.name.as_str());
     match names.map(|name| (name, live_entries(name))).find(|(_, entries)| *entries > 0) {
-        Some((name, entries)) => Err(DaemonError::ListIsLive { name: name.to_owned(), entries }),
+        Some((name, entries)) => {
+            Err(DaemonError::ListIsLive { name: name.to_owned(), entries, instead: Vec::new() })
+        }
         None => Ok(()),
     }
 }
@@ -37,7 +39,7 @@ mod tests {
         let live = |name: &str| if name == "sshd" { 2 } else { 0 };
         let refused = must_be_possible(&config, &[], live).unwrap_err();
         assert!(
-            matches!(&refused, DaemonError::ListIsLive { name, entries: 2 } if name == "sshd"),
+            matches!(&refused, DaemonError::ListIsLive { name, entries: 2, .. } if name == "sshd"),
             "{refused}"
         );
         must_be_possible(&config, &[], |_| 0).unwrap();

@@ -57,7 +57,8 @@ impl fmt::Display for ReadOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { format, column, min_score, database, special, allows: _ } = self;
         let said = [
-            format.map(|format| format!("format {format}")),
+            // A database has its own format.
+            format.filter(|_| database.is_none()).map(|format| format!("format {format}")),
             column.as_ref().map(|column| format!("column {column}")),
             min_score.map(|score| format!("min_score {score}")),
             database.as_ref().map(|database| database.chosen.to_string()),

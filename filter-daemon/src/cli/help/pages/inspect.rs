@@ -51,7 +51,7 @@ pub const PAGES: [HelpPage; 8] = [
         exit_codes: &[
             (Exit::Done, "done"),
             (Exit::Usage, "no such list"),
-            (Exit::Refused, "nothing to fetch"),
+            (Exit::Refused, "named list has no source"),
             NO_DAEMON,
             (Exit::Partly, "a list was not updated"),
         ],

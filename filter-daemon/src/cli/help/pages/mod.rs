@@ -52,7 +52,7 @@ const PLAIN: HelpPage = HelpPage { name: "", text: "", tables: &[], examples: &[
 
 /// The page of filterd itself.
 const WHOLE: HelpPage = HelpPage {
-    text: "Without a command, filterd runs in the foreground and takes the options of `filterd run`.",
+    text: "With options but no command, filterd does what `filterd run` does. Alone, `filterd` prints a hint and exits with 2.",
     tables: &[HelpTable {
         title: "Environment",
         rows: &[
