@@ -33,6 +33,7 @@ mod run_page;
 mod site;
 mod small_disk;
 mod talk;
+mod taps;
 mod trace;
 pub mod traffic;
 mod transcript;

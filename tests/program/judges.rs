@@ -171,21 +171,16 @@ impl Judges {
     /// What both programs do, and what they count.
     fn as_bytecode(&self, frame: &[u8]) -> [Verdict; 2] {
         let options = || TestRunOptions { data_in: Some(frame), ..TestRunOptions::new() };
-        [self.run_xdp(options()), self.run_tc(options())]
+        let xdp = self.run_xdp(options());
+        [xdp, if is_for_tc(frame, frame.len()) { self.run_tc(options()) } else { xdp }]
     }
 
     /// The same where only so many bytes of the frame can be reached at once.
     fn as_bytecode_in_pieces(&self, frame: &[u8], linear: usize) -> [Verdict; 2] {
         let (xdp, tc) = (context(linear), tc_context(linear));
-        let options = TestRunOptions { data_in: Some(frame), ..TestRunOptions::new() };
-        [
-            self.run_xdp(TestRunOptions { ctx_in: Some(&xdp), ..options }),
-            self.run_tc(TestRunOptions {
-                data_in: Some(frame),
-                ctx_in: Some(&tc),
-                ..TestRunOptions::new()
-            }),
-        ]
+        let run = |context| TestRunOptions { data_in: Some(frame), ctx_in: Some(context), ..TestRunOptions::new() };
+        let xdp = self.run_xdp(run(&xdp[..]));
+        [xdp, if is_for_tc(frame, linear) { self.run_tc(run(&tc[..])) } else { xdp }]
     }
 
     fn run_xdp(&self, options: TestRunOptions<'_>) -> Verdict {
@@ -236,6 +231,15 @@ pub fn context(linear: usize) -> [u8; 24] {
     let mut context = [0; 24];
     context[4..8].copy_from_slice(&(linear as u32).to_ne_bytes());
     context
+}
+
+/// Does the kernel run programs of TC on this frame for a test? Not where the IP header ends behind what can be reached.
+fn is_for_tc(frame: &[u8], linear: usize) -> bool {
+    match frame.get(12..SHORTEST) {
+        Some([0x08, 0x00]) => linear >= SHORTEST + 20,
+        Some([0x86, 0xdd]) => linear >= SHORTEST + 40,
+        _ => true,
+    }
 }
 
 /// The kernel's `__sk_buff` of such a frame.
