@@ -65,9 +65,7 @@ impl RejectReason {
     pub const fn is_unfit(self) -> bool {
         matches!(self, Self::Ports | Self::PortsToAllow | Self::Include | Self::Unfinished)
     }
-}
 
-impl RejectReason {
     /// The reason on a list that allows.
     #[must_use]
     pub fn to_allow(self) -> Self {
