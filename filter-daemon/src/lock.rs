@@ -140,6 +140,13 @@ impl PlaceInUse {
     }
 }
 
+/// How to restart a filterd that runs without its socket. A kill of the service would stop it for good.
+pub fn start_again(pid: u32) -> String {
+    format!(
+        "restart the service:  sudo systemctl restart filterd\nor in the foreground: `sudo kill {pid}`, then start it as before; all packets pass until it runs again"
+    )
+}
+
 impl Explain for PlaceInUse {
     fn remedy(&self) -> Option<String> {
         let flag = match self.place {
@@ -149,8 +156,8 @@ impl Explain for PlaceInUse {
         };
         if let Some(holder) = self.holder.as_ref().filter(|holder| holder.has_lost_its_socket()) {
             return Some(format!(
-                "its socket was removed and it runs without one: stop it with `sudo kill {}`, then start it again as before",
-                holder.pid
+                "its socket was removed and it runs without one\n{}",
+                start_again(holder.pid)
             ));
         }
         let socket = self.holder.as_ref().and_then(|holder| holder.socket.as_ref());

@@ -134,6 +134,12 @@ impl Side {
         self.claims_of(target).is_some()
     }
 
+    /// True if a list that is not one of these, which are sorted, wants this target or a wider one.
+    pub fn is_covered_without(&self, target: Target, lists: &[ListId]) -> bool {
+        let is_other = |claim: &Claim| lists.binary_search(&claim.list).is_err();
+        self.covering_targets(target).into_iter().any(|cover| self.claims(cover).iter().any(is_other))
+    }
+
     /// The lists that want exactly this target.
     pub fn holders(&self, target: Target) -> Vec<ListId> {
         self.claims(target).iter().map(|claim| claim.list).collect()

@@ -15,7 +15,7 @@ use crate::text::quantity;
 #[derive(Debug, Args)]
 #[group(skip)]
 pub struct GlobalOptions {
-    /// Print JSON: one object, or one per line for lists
+    /// Print JSON: one object, or one per line for `list`, `export` and `watch`
     #[arg(long, help_heading = GLOBAL_HEADING)]
     pub json: bool,
     /// Print only errors. `filterd run` logs only warnings and errors

@@ -24,13 +24,13 @@ pub struct RunArguments {
     /// Read this configuration [default: /etc/filterd/filterd.yaml, if it exists]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Read no configuration, and discard the copy of the last one
+    /// Read no configuration, and delete the copies of the last one and of its lists
     #[arg(long)]
     no_config: bool,
     /// How to attach [default: `mode` of the configuration, else auto]
     #[arg(short, long, value_parser = mode, value_name = "auto|native|tc")]
     mode: Option<Mode>,
-    /// Directory for what survives a restart [default: /var/lib/filterd]
+    /// Directory for what survives a restart, with copies of configuration and lists [default: /var/lib/filterd]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
     /// Directory of pins, on a BPF file system [default: /sys/fs/bpf/filterd]

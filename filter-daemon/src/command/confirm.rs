@@ -46,12 +46,12 @@ fn render(confirmed: &Reply, clock: &Clock) -> String {
                 .to_owned()
         }
         (false, None) if confirmed.rolling_back => {
-            "too late to confirm: the reload is being rolled back\nto apply it again after that: filterd reload"
+            "too late to confirm: the reload is being rolled back\nto apply it again after that: filterd reload --confirm 60s"
                 .to_owned()
         }
         (false, None) => "nothing to confirm: no reload is on trial".to_owned(),
         (false, Some(since)) => format!(
-            "nothing to confirm: the reload was rolled back {} ago\nto apply it again: filterd reload",
+            "nothing to confirm: the reload was rolled back {} ago\nto apply it again: filterd reload --confirm 60s",
             clock.elapsed(since)
         ),
     }
@@ -81,6 +81,10 @@ mod tests {
         let words = "confirmed: the configuration stays, but the next start may not know it";
         assert_eq!(render(&unnoted, &Clock::standing(100)), words);
         assert_eq!(told(false, None), "nothing to confirm: no reload is on trial");
-        assert!(told(false, Some(90)).starts_with("nothing to confirm: the reload was rolled back 10 s ago"));
+        let late = told(false, Some(90));
+        assert!(late.starts_with("nothing to confirm: the reload was rolled back 10 s ago"), "{late}");
+        for told in [late, render(&rolling_back, &Clock::standing(100))] {
+            assert!(told.ends_with(": filterd reload --confirm 60s"), "{told}");
+        }
     }
 }

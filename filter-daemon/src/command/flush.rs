@@ -49,17 +49,14 @@ fn render(changed: &Changed, only: Option<&ListName>) -> String {
         _ => format!(" ({})", lists.join(", ")),
     };
     let freed = counted(changed.left, "target");
-    let (unblocked, blocked) = match changed.idle {
-        _ if changed.allows => ("no longer allowed", "allowed"),
-        None => ("unblocked", "blocked"),
-        Some(_) => ("no longer listed", "listed"),
+    let (unblocked, block) = match changed.idle {
+        _ if changed.allows => ("no longer allowed", "allow"),
+        None => ("unblocked", "block"),
+        Some(_) => ("no longer listed", "list"),
     };
-    let is_held = changed.changed > changed.left;
-    let held = match (is_held, changed.may_be_covered) {
-        (false, false) => String::new(),
-        (true, false) => format!("; entries of other lists are still {blocked}"),
-        (false, true) => format!("; entries within wider ones are still {blocked}"),
-        (true, true) => format!("; entries of other lists or within wider ones are still {blocked}"),
+    let held = match changed.still {
+        0 => String::new(),
+        still => format!("; other entries still {block} {}", counted(still, "target")),
     };
     format!("removed {all}{whose}: {freed} {unblocked}{held}")
 }
@@ -78,20 +75,22 @@ mod tests {
         };
         assert_eq!(told(0, 0, &[]), "nothing to remove: there are no live entries");
         assert_eq!(told(1, 1, &[("ssh", 1)]), "removed 1 entry of list `ssh`: 1 target unblocked");
-        let both = "removed 1,200 entries (1,100 of list `ssh`, 100 of list `manual`): 1,000 targets unblocked; entries of other lists are still blocked";
+        let both =
+            "removed 1,200 entries (1,100 of list `ssh`, 100 of list `manual`): 1,000 targets unblocked";
         assert_eq!(told(1200, 1000, &[("ssh", 1100), ("manual", 100)]), both);
         assert_eq!(told(2, 2, &[]), "removed 2 entries: 2 targets unblocked");
         let counted_only =
             Changed { changed: 2, left: 1, idle: Some(Idle::NotEnforced), ..Changed::default() };
-        let words = "removed 2 entries: 1 target no longer listed; entries of other lists are still listed";
+        let words = "removed 2 entries: 1 target no longer listed";
         assert_eq!(render(&counted_only, None), words);
-        let covered = |changed, left| {
-            render(&Changed { changed, left, may_be_covered: true, ..Changed::default() }, None)
-        };
-        let words = "removed 1 entry: 1 target unblocked; entries within wider ones are still blocked";
-        assert_eq!(covered(1, 1), words);
-        let words = "removed 2 entries: 1 target unblocked; \
-                     entries of other lists or within wider ones are still blocked";
-        assert_eq!(covered(2, 1), words);
+        let covered =
+            |changed, left, still| render(&Changed { changed, left, still, ..Changed::default() }, None);
+        let words = "removed 1 entry: 0 targets unblocked; other entries still block 1 target";
+        assert_eq!(covered(1, 0, 1), words);
+        let words = "removed 5 entries: 1 target unblocked; other entries still block 2 targets";
+        assert_eq!(covered(5, 1, 2), words);
+        let allowed = Changed { changed: 1, still: 1, allows: true, ..Changed::default() };
+        let words = "removed 1 entry: 0 targets no longer allowed; other entries still allow 1 target";
+        assert_eq!(render(&allowed, None), words);
     }
 }

@@ -38,7 +38,7 @@ fn render(reply: &Reply, clock: &Clock) -> String {
             )
         }
         (None, Some(since)) => format!(
-            "the reload was already rolled back {} ago\nto apply it again: filterd reload",
+            "the reload was already rolled back {} ago\nto apply it again: filterd reload --confirm 60s",
             clock.elapsed(since)
         ),
         (None, None) => "nothing to roll back: no reload is on trial".to_owned(),
@@ -58,7 +58,9 @@ mod tests {
             "the earlier configuration is in force again: rolled back in 3 ms: 2 targets entered the filter, 1 left it"
         );
         let already = Reply { already: Some(90), ..Reply::default() };
-        assert!(told(already).starts_with("the reload was already rolled back 10 s ago"));
+        let already = told(already);
+        assert!(already.starts_with("the reload was already rolled back 10 s ago"), "{already}");
+        assert!(already.ends_with("to apply it again: filterd reload --confirm 60s"), "{already}");
         assert_eq!(told(Reply::default()), "nothing to roll back: no reload is on trial");
     }
 }

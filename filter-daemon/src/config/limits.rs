@@ -78,7 +78,11 @@ pub fn ttl(faults: &mut ValueFaults, node: Node, into: &mut Option<Duration>) {
         Some(time) if time >= SHORTEST_TTL && time <= LONGEST_TTL => *into = Some(time),
         _ => {
             let message = format!("`ttl` is a time, not {}", said(&node.value));
-            faults.tell(node.number, message, "write 1s to 520w, as in 7d; by default entries are permanent");
+            faults.tell(
+                node.number,
+                message,
+                "write 1s to 3650d, as in 7d; by default entries are permanent",
+            );
         }
     }
 }

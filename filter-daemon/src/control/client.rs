@@ -20,6 +20,7 @@ use super::wire::{Answer, Envelope, Failure, LONGEST_LINE, Method, Ping};
 use super::{came_by, pins_note};
 use crate::accounts::or_as_owner_of;
 use crate::clock;
+use crate::lock;
 use crate::text::{Explain, printable};
 
 /// How soon to ask the filterd that replaces one that stops.
@@ -99,7 +100,8 @@ impl Explain for ClientError {
             }
             Self::SocketGone { pid, .. } => {
                 return Some(format!(
-                    "if it is not still starting, its socket was removed and it runs without one: stop it with `sudo kill {pid}`, then start it again as before"
+                    "if it is not still starting, its socket was removed and it runs without one\n{}",
+                    lock::start_again(*pid)
                 ));
             }
             Self::Late(_) => "the request may still be carried out: see the log and `filterd status`",
@@ -318,4 +320,18 @@ fn connected(path: &Path, patience: Option<Duration>) -> nix::Result<UnixStream>
         sleep(Duration::from_millis(20));
     }
     Ok(UnixStream::from(socket))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filterd_without_its_socket_is_restarted_as_a_service_first() {
+        let told =
+            ClientError::SocketGone { path: "/run/filterd/control.sock".into(), pid: 77 }.remedy().unwrap();
+        let (service, foreground) = (told.find("sudo systemctl restart filterd"), told.find("sudo kill 77"));
+        assert!(service.is_some() && service < foreground, "{told}");
+        assert!(told.contains("all packets pass until it runs again"), "{told}");
+    }
 }

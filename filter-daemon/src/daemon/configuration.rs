@@ -263,7 +263,7 @@ impl Configuration {
                 "{} was not confirmed: the earlier configuration and lists are in force again",
                 printable::path(path)
             ),
-            "to see what it would change: filterd diff\nto apply it again: filterd reload",
+            "to see what it would change: filterd diff\nto apply it again: filterd reload --confirm 60s",
         );
         error!("{told}");
         self.held_back = Some(fault(told));

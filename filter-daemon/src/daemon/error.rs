@@ -58,8 +58,8 @@ pub enum DaemonError {
     Journal(#[from] JournalError),
     /// The configuration gives a file the name of a live list.
     #[error(
-        "list \"{name}\" has {} that were added live, so the configuration cannot define a list with this name",
-        counted_as(*entries, ["entry", "entries"])
+        "list \"{name}\" has {} added live, so the configuration cannot define a list with this name",
+        counted_as(*entries, ["entry that was", "entries that were"])
     )]
     ListIsLive {
         name: String,
@@ -259,6 +259,15 @@ impl From<&DaemonError> for Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_live_entry_was_added() {
+        let told = |entries| {
+            DaemonError::ListIsLive { name: "drop".into(), entries, instead: Vec::new() }.to_string()
+        };
+        assert!(told(1).starts_with("list \"drop\" has 1 entry that was added live, so"), "{}", told(1));
+        assert!(told(2).starts_with("list \"drop\" has 2 entries that were added live, so"), "{}", told(2));
+    }
 
     #[test]
     fn start_is_not_told_to_ask_a_running_filterd() {

@@ -192,13 +192,14 @@ impl ListReader<'_> {
 
     /// Nearly every line of nearly every list is a plain address, so the fast parsers are tried first.
     fn plain(&mut self, mut lines: Lines<impl Read>) -> io::Result<()> {
-        let list = &mut self.gathering;
+        let (list, allows) = (&mut self.gathering, self.how.allows);
         while let Some(line) = lines.read()? {
             if let Some(address) = quad::parse(line.bytes) {
                 list.address(address);
             } else if let Some(net) = net64::parse(line.bytes) {
                 list.net64(net);
             } else if let Some((content, said)) = line::read(&line) {
+                let said = said.map_err(|reason| if allows { reason.to_allow() } else { reason });
                 list.take(line.number, content, said);
             }
             if list.sort_if_full() {

@@ -33,6 +33,8 @@ pub enum RejectReason {
     TooLong,
     /// The entry applies to some ports only.
     Ports,
+    /// The entry allows on some ports only. Advice to use `ports:` would block it.
+    PortsToAllow,
     /// The line refers to another file.
     Include,
     /// The target has no score.
@@ -61,7 +63,13 @@ impl RejectReason {
     /// True if the line is understood but not supported, or incomplete. CSF's files have such lines.
     #[must_use]
     pub const fn is_unfit(self) -> bool {
-        matches!(self, Self::Ports | Self::Include | Self::Unfinished)
+        matches!(self, Self::Ports | Self::PortsToAllow | Self::Include | Self::Unfinished)
+    }
+
+    /// The reason on a list that allows.
+    #[must_use]
+    pub fn to_allow(self) -> Self {
+        if self == Self::Ports { Self::PortsToAllow } else { self }
     }
 }
 
@@ -101,6 +109,9 @@ impl fmt::Display for RejectReason {
                 "is wider than a /8, or a /16 of IPv6: to accept it, set `include_wide: true` on the list",
             ),
             Self::Ports => f.write_str("is for some ports only: define another list with `ports:`"),
+            Self::PortsToAllow => f.write_str(
+                "is for some ports only, and filterd allows on all ports: if you accept that, put its address into `allow:`",
+            ),
             Self::Include => {
                 f.write_str("includes another file: define that as a list, or both as a folder (`path: FOLDER`)")
             }

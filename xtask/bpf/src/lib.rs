@@ -12,6 +12,6 @@ mod embedded;
 pub mod lock;
 mod manifest;
 pub mod process;
-mod recipe;
+pub mod recipe;
 pub mod toolchain;
 pub mod workspace;

@@ -35,14 +35,15 @@ pub fn flags(compiler: &Compiler, architecture: &str) -> String {
 
 /// Refuses an object that names a place of this machine: another machine would compile another one.
 pub fn refuse_places(object: &[u8], compiler: &Compiler) -> Result<()> {
-    let named = named(object, places(compiler).into_iter().map(|(place, _)| place));
-    named.map_or(Ok(()), |place| bail!("it names {}, a directory of this machine", place.display()))
+    let found = find_place(object, places(compiler).into_iter().map(|(place, _)| place));
+    found.map_or(Ok(()), |place| bail!("it names {}, a directory of this machine", place.display()))
 }
 
-fn named(object: &[u8], places: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
+/// The first of these places that the compiled code names.
+pub fn find_place(code: &[u8], places: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
     places.into_iter().find(|place| {
         let place = place.as_os_str().as_bytes();
-        object.windows(place.len()).any(|window| window == place)
+        code.windows(place.len()).any(|window| window == place)
     })
 }
 
@@ -61,7 +62,7 @@ mod tests {
     #[test]
     fn object_with_place_of_this_machine_is_found() {
         let place = PathBuf::from("/root/.rustup/toolchains/stable/lib/rustlib/src/rust");
-        let find = |object: &[u8]| named(object, [workspace::root(), place.clone()]);
+        let find = |object: &[u8]| find_place(object, [workspace::root(), place.clone()]);
         assert_eq!(
             find(b"\x7fELF/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library"),
             Some(place.clone())

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
-use bpf_build::workspace;
+use anyhow::{Context, Result, bail};
+use bpf_build::{recipe, workspace};
 
 use crate::cross::Builder;
 
@@ -25,12 +25,8 @@ pub fn remapped(builder: &Builder) -> Result<Vec<(&'static str, String)>> {
 /// Refuses a binary that names one of them.
 pub fn must_be_nobodys(binary: &Path, builder: &Builder) -> Result<()> {
     let bytes = fs::read(binary).with_context(|| format!("cannot read {}", binary.display()))?;
-    for (place, _) in places(builder)? {
-        let name = place.to_string_lossy().into_owned();
-        let is_named = bytes.windows(name.len()).any(|window| window == name.as_bytes());
-        ensure!(!is_named, "{} names {name}, where it was built", binary.display());
-    }
-    Ok(())
+    let found = recipe::find_place(&bytes, places(builder)?.into_iter().map(|(place, _)| place));
+    found.map_or(Ok(()), |place| bail!("{} names {}, where it was built", binary.display(), place.display()))
 }
 
 /// The last one that fits counts: a target directory may lie in the tree.

@@ -189,7 +189,10 @@ impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
                     self.batches.push(span)?;
                     self.progress.show(self.read, input.position());
                 }
-                InputLine::Rejected(rejected) => {
+                InputLine::Rejected(mut rejected) => {
+                    if verb::<M>() == "allow add" {
+                        rejected.reason = rejected.reason.to_allow();
+                    }
                     self.rejected.count += 1;
                     if self.rejected.first.len() < MOST_TOLD {
                         // The error is printed at once, because the next line may take a while.

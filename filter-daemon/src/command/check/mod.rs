@@ -80,7 +80,9 @@ impl Check {
         // the answer.
         let running = Client::connect(socket).and_then(|mut client| client.call(&wire::Status {}));
         let known = EarlierLists::of(Copies::of(&self.state_dir));
-        let file = self.file(running.as_ref().ok().and_then(|status| status.config.as_deref()));
+        let used = running.as_ref().ok().and_then(|status| status.config.as_deref());
+        let used = used.map_or_else(|| places::CONFIG.into(), PathBuf::from);
+        let file = self.file.clone().unwrap_or_else(|| used.clone());
         if self.file.is_none() {
             running.as_ref().err().into_iter().for_each(|error| tell_instead(error, &file, console));
         }
@@ -104,7 +106,7 @@ impl Check {
             .for_each(|told| console.note(&format!("warning: {told}")));
         checked.warnings.iter().for_each(|told| console.note(&format!("warning: {told}")));
         checked.lists.iter().for_each(|list| warn(list, console));
-        let is_for_the_daemon = self.file.is_none().then_some(file.as_path());
+        let is_for_the_daemon = is_for_the_daemon(self.file.as_deref(), &used).then_some(file.as_path());
         let denied = match self.user {
             None => denied::to_the_daemon(is_for_the_daemon, &config),
             Some(_) => Vec::new(),
@@ -144,6 +146,13 @@ impl Check {
         let running = || running.map(PathBuf::from);
         self.file.clone().or_else(running).unwrap_or_else(|| places::CONFIG.into())
     }
+}
+
+/// Whether the daemon is to read the file that is `named`: none is, or it is in the folder of the file that the daemon `used`.
+/// The operator is about to rename it there.
+fn is_for_the_daemon(named: Option<&Path>, used: &Path) -> bool {
+    let folder = |file: &Path| std::path::absolute(file).ok()?.parent()?.canonicalize().ok();
+    named.is_none_or(|named| folder(named).is_some_and(|named| folder(used) == Some(named)))
 }
 
 /// Takes the rights of `user` for the rest of this process, which needs its own rights no more.
@@ -227,5 +236,21 @@ fn warn(list: &CheckedList, console: &mut Console) {
             printable::path(&list.path),
             count(untold)
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_beside_the_configuration_is_for_the_daemon() {
+        let (here, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let used = here.path().join("filterd.yaml");
+        assert!(is_for_the_daemon(None, &used));
+        assert!(is_for_the_daemon(Some(&used), &used));
+        assert!(is_for_the_daemon(Some(&here.path().join("new.yaml")), &used));
+        assert!(!is_for_the_daemon(Some(&other.path().join("new.yaml")), &used));
+        assert!(!is_for_the_daemon(Some(Path::new("new.yaml")), &used), "it is in the working directory");
     }
 }

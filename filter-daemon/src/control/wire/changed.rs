@@ -78,9 +78,10 @@ pub struct Changed {
     /// After a flush: whether the list allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
-    /// After a flush: whether prefixes are left that may cover removed targets.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub may_be_covered: bool,
+    /// After a flush: number of removed targets that other entries still block on all ports, or allow. `left` does not
+    /// include them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub still: u64,
     /// After a flush: the lists that were emptied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<Emptied>,

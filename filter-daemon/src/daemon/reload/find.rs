@@ -189,6 +189,10 @@ fn awaited(list: &ListConfig, before: Option<&KnownList>, sources: &ListSources)
     }
 }
 
+/// A reload reads the list, but also applies the configuration that was not confirmed, so it is made on trial.
+const READ_AGAIN: &str =
+    "to read it, and apply the change that was rolled back: filterd reload --confirm 60s";
+
 /// The result for a list that was not loaded before and is not to be loaded again, whatever its file
 /// contains.
 pub fn nothing_again(list: &ListConfig) -> ListFinding {
@@ -196,7 +200,7 @@ pub fn nothing_again(list: &ListConfig) -> ListFinding {
     let message = format!(
         "list \"{name}\" is not loaded, as before an unconfirmed reload; {shown} may have other entries"
     );
-    let told = Explanation::new(message, "to read it: filterd reload");
+    let told = Explanation::new(message, READ_AGAIN);
     ListFinding::Doubted { told, targets: Some(Targets::default()), read: None, accepted: None }
 }
 
@@ -216,7 +220,10 @@ pub fn restored(
     let Some((accepted, Ok(file))) = read else {
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
         let message = format!("list \"{name}\" could not be rolled back and stays as it is: {why}");
-        let told = Explanation::new(message, "to read its file: filterd reload");
+        let told = Explanation::new(
+            message,
+            "to read its file, and apply the change that was rolled back: filterd reload --confirm 60s",
+        );
         return ListFinding::Doubted { told, targets: None, read: None, accepted: None };
     };
     let stamp = copy.and_then(|copy| copy.reading.stamp).or(accepted.stamp);
@@ -233,7 +240,7 @@ pub fn restored(
     let message =
         format!("list \"{name}\" is as it was before an unconfirmed reload; {shown} may have other entries");
     ListFinding::Doubted {
-        told: Explanation::new(message, "to read it: filterd reload"),
+        told: Explanation::new(message, READ_AGAIN),
         read: Some(ReadReport::of(&file)),
         targets: Some(file.targets),
         accepted: Some(accepted.clone()),
@@ -469,6 +476,18 @@ mod tests {
                             apnic|*|ipv4|*|2|summary\n\
                             apnic|CN|ipv4|1.0.1.0|256|20110414|allocated\n\
                             apnic|RU|ipv4|1.0.9.0|256|20110414|allocated\n";
+
+    #[test]
+    fn list_is_read_again_only_on_trial_after_a_rollback() {
+        let text = b"lists: [{name: drop, path: /nowhere/drop.txt}]".to_vec();
+        let list = config::parse(Path::new("f.yaml"), text).unwrap().lists.remove(0);
+        let ListFinding::Doubted { told, .. } = nothing_again(&list) else { panic!("it is loaded") };
+        let remedy = told.remedy.unwrap();
+        assert!(
+            remedy.contains("rolled back") && remedy.ends_with("filterd reload --confirm 60s"),
+            "{remedy}"
+        );
+    }
 
     #[test]
     fn other_country_without_networks_keeps_the_list() {

@@ -141,11 +141,7 @@ impl Owner {
                            parts: &mut OwnerParts<'_>,
                            outcome: WriteOutcome| {
             let answered = match failed {
-                None => {
-                    let mut sides = parts.protection.blocklist().sides(polarity);
-                    let may_be_covered = sides.any(|(_, side)| side.has_prefixes());
-                    Ok(Changed { idle, may_be_covered, ..emptied(polarity, flushed) })
-                }
+                None => Ok(Changed { idle, ..emptied(polarity, flushed) }),
                 Some(error) => Err(partly_flushed(flushed.done, error)),
             };
             answer_when_written(answered, reply, durable, parts, outcome);
@@ -269,6 +265,7 @@ fn emptied(polarity: Polarity, flushed: Flushed) -> Changed {
     Changed {
         lists,
         allows: polarity == Polarity::Allow,
+        still: flushed.still,
         ..changed(polarity, flushed.done.changed, flushed.done)
     }
 }

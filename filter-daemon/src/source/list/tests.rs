@@ -294,3 +294,22 @@ fn missing_column_lists_existing_columns() {
         0
     );
 }
+
+#[test]
+fn ports_line_of_an_allowing_list_leads_to_allow() {
+    let text = "198.51.100.10\ntcp|in|d=22|s=192.0.2.9\n";
+    let told = |allows| {
+        let how = ReadOptions { allows, ..ReadOptions::default() };
+        parse(Path::new("csf.allow"), text.as_bytes(), 10, &how).unwrap().rejected[0].to_string()
+    };
+    assert!(
+        told(false).ends_with("is for some ports only: define another list with `ports:`"),
+        "{}",
+        told(false)
+    );
+    let allowing = told(true);
+    assert!(
+        allowing.ends_with("put its address into `allow:`") && !allowing.contains("`ports:`"),
+        "{allowing}"
+    );
+}
