@@ -8,7 +8,7 @@ const NATIVE: u8 = 1;
 
 #[test]
 fn native_mode_runs_in_the_driver() {
-    let net = Net::with_filterd("mode: native");
+    let mut net = Net::with_filterd("mode: native");
     assert_eq!(net.attached("eth0").expect("attached")["mode"], NATIVE);
     has(&net, "native", "the configuration demands it");
     net.wait_for_log("eth0 attached, because the configuration demands it");
@@ -50,7 +50,7 @@ fn unavailable_native_mode_is_refused() {
 /// A service with the former name must not end.
 #[test]
 fn generic_mode_means_tc_and_warns() {
-    let net = Net::with_filterd("mode: generic\nblock: [203.0.113.7]");
+    let mut net = Net::with_filterd("mode: generic\nblock: [203.0.113.7]");
     const WARNING: &str = "`mode: generic` now means `mode: tc`";
     has(&net, net.tc_mode(), "the configuration demands it");
     net.expect(ATTACKER).dropped();
