@@ -4,6 +4,7 @@
 //! [`Frame`]. Nothing here sleeps to wait for the network: after the frames of a story a fence travels the
 //! same queue, and when it arrives, whatever has not arrived was dropped.
 
+mod attached;
 mod browser;
 mod daemon;
 mod expect;
@@ -37,6 +38,7 @@ mod taps;
 mod trace;
 pub mod traffic;
 mod transcript;
+mod tun;
 mod until;
 mod watching;
 mod web;
@@ -46,7 +48,7 @@ mod wire;
 pub use browser::{Browser, Look, Tab};
 pub use daemon::{Daemon, is_running};
 pub use expect::Expectation;
-pub use foreign::{ForeignEgress, ForeignProgram};
+pub use foreign::{ForeignEgress, ForeignIngress, ForeignProgram};
 pub use frame::Frame;
 pub use home::{Home, binary};
 pub use leftovers::{remove as remove_leftovers, unique_name};
@@ -64,6 +66,7 @@ pub use small_disk::SmallDisk;
 pub use talk::{Talk, is_error};
 pub use trace::Trace;
 pub use traffic::{Fate, Traffic};
+pub use tun::Tun;
 pub use until::{SOON, end_of, until};
 pub use watching::{Watcher, Watching};
 pub use web::{Asked, Authority, Web, Where};

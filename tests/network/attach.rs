@@ -1,6 +1,8 @@
 //! How the filter gets onto an interface, and whom it meets there.
 
-use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net};
+use std::time::Duration;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, ForeignIngress, ForeignProgram, Net, Reply};
 use serde_json::{Value, json};
 
 /// The kernel's number for native XDP.
@@ -18,7 +20,7 @@ fn native_mode_runs_in_the_driver() {
 fn tc_filters_as_well() {
     let mut net = Net::new();
     net.start_with("", &["--mode", "tc"]);
-    assert_eq!(net.attached("eth0"), None, "no XDP program");
+    assert_eq!(net.host().xdp("eth0"), None, "no XDP program");
     has(&net, net.tc_mode(), "the configuration demands it");
     net.filterd(["add", ATTACKER]).succeeds();
     net.expect(ATTACKER).dropped();
@@ -32,7 +34,7 @@ fn tc_filters_as_well() {
 fn auto_uses_tc_on_veth() {
     let mut net = Net::new();
     net.start("interfaces: [eth0, lo]");
-    assert_eq!(net.attached("eth0"), None, "no XDP program");
+    assert_eq!(net.host().xdp("eth0"), None, "no XDP program");
     let interfaces = status(&net)["interfaces"].clone();
     assert_eq!(interfaces[0]["reason"], "native XDP slows down TCP on veth");
     assert_eq!(interfaces[1]["reason"], "the driver does not support XDP");
@@ -78,6 +80,50 @@ fn tc_filters_beside_a_foreign_xdp_program() {
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
     assert_eq!(net.attached("eth0").expect("still there")["prog"]["id"], foreign.id);
+}
+
+/// The filter comes first, whoever was there before. Programs of others judge what it passes.
+#[test]
+fn foreign_programs_of_tc_are_kept_and_still_work() {
+    for by_link in [true, false] {
+        let mut net = Net::new();
+        if by_link && net.tc_mode() == "clsact" {
+            println!("SKIPPED foreign link: this kernel has no TCX (6.6 has)");
+            continue;
+        }
+        let foreign = ForeignIngress::attach(net.host(), by_link);
+        net.start(&format!("block: [203.0.113.7, \"{ATTACKER6}\"]"));
+        net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).dropped();
+        net.expect(BYSTANDER6).passes();
+        assert_eq!((net.counted("ipv4_address"), net.counted("unlisted")), (1, 2), "by a link: {by_link}");
+        net.stop();
+        net.expect(BYSTANDER).dropped();
+        net.expect(ATTACKER6).passes();
+        drop(foreign);
+    }
+}
+
+/// `tc qdisc del` removes a filter of `clsact`, and no link of TCX. The kernel tells filterd, which does not wait for its next
+/// look, every five seconds.
+#[test]
+fn deleted_qdisc_leaves_at_most_a_short_gap() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    if net.tc_mode() == "tcx" {
+        tc(&net, "qdisc add dev eth0 clsact").succeeds();
+    }
+    tc(&net, "qdisc del dev eth0 clsact").succeeds();
+    if net.tc_mode() == "tcx" {
+        net.expect(ATTACKER).dropped();
+        net.filterd(["status", "--json"]).succeeds().has(json!({"interfaces": [{"gaps": 0}]}));
+    } else {
+        net.expect(ATTACKER).then_within(Duration::from_secs(3)).dropped();
+        net.wait_for_log("another process detached the filter");
+        net.filterd(["status", "--json"]).succeeds().has(json!({"interfaces": [{"gaps": 1}]}));
+    }
+}
+
+fn tc(net: &Net, words: &str) -> Reply {
+    Reply::of(net.host().command("tc").args(words.split(' ')))
 }
 
 fn status(net: &Net) -> Value {

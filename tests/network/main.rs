@@ -12,6 +12,7 @@ mod attack_injected;
 #[path = "../attack/local_user.rs"]
 mod attack_local_user;
 mod bad_input;
+mod bare;
 mod belongs_to_others;
 mod bulk;
 mod changed_kind;
@@ -54,6 +55,7 @@ mod http;
 mod image;
 mod in_between;
 mod interfaces;
+mod joined;
 mod keeper;
 mod last_good_config;
 mod lasting;

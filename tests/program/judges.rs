@@ -192,7 +192,11 @@ impl Judges {
     fn run_tc(&self, options: TestRunOptions<'_>) -> Verdict {
         const SHOT: u32 = 2;
         const UNSPEC: u32 = u32::MAX;
-        self.counted(SHOT, UNSPEC, || self.tc.test_run(options).expect("the kernel runs it").return_value)
+        let frame = options.data_in.unwrap_or_default();
+        self.counted(SHOT, UNSPEC, || {
+            let run = self.tc.test_run(options);
+            run.unwrap_or_else(|error| panic!("{error} for {frame:02x?}")).return_value
+        })
     }
 
     fn counted(&self, drop: u32, pass: u32, run: impl FnOnce() -> u32) -> Verdict {

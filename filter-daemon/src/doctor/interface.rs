@@ -4,12 +4,12 @@
 use nix::unistd::geteuid;
 
 use super::card::Card;
-use super::configuration::WantedInterfaces;
+use super::configuration::{Wanted, WantedInterfaces};
 use super::device::Device;
 use super::findings::{Findings, Health};
 use super::{Subject, card, xdp};
-use crate::config::pin;
-use crate::kernel::{UNNAMED, probe};
+use crate::config::{Mode, pin};
+use crate::kernel::{KernelError, UNNAMED, probe};
 use crate::text::{Explain, Explanation, printable};
 
 const CHECK: &str = "interface";
@@ -19,8 +19,8 @@ const XDP: &str = "xdp";
 const DISPATCHER: &str = "xdp_dispatcher";
 
 /// Checks the wanted interfaces. If none is named, checks those that could be filtered.
-pub fn check(wanted: &WantedInterfaces, devices: &[Device], subject: &Subject, findings: &mut Findings) {
-    let chosen = match wanted {
+pub fn check(wanted: &Wanted, devices: &[Device], subject: &Subject, findings: &mut Findings) {
+    let chosen = match &wanted.interfaces {
         WantedInterfaces::Named(names) => names.clone(),
         WantedInterfaces::Nothing => candidates(devices),
     };
@@ -29,7 +29,7 @@ pub fn check(wanted: &WantedInterfaces, devices: &[Device], subject: &Subject, f
     }
     for name in &chosen {
         match devices.iter().find(|device| device.name() == name) {
-            Some(device) => look_at(device, devices, subject, findings),
+            Some(device) => look_at(device, devices, wanted.mode, subject, findings),
             None if is_accepted(name, subject) => {
                 let told = "there is no such interface, which was accepted (`filterd reload --accept`)";
                 findings.of(name, CHECK, Health::Ok, told.to_owned(), None);
@@ -60,7 +60,13 @@ fn candidates(devices: &[Device]) -> Vec<String> {
     devices.iter().filter(is_one).map(|device| device.name().to_owned()).collect()
 }
 
-fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mut Findings) {
+fn look_at(
+    device: &Device,
+    devices: &[Device],
+    mode: Mode,
+    subject: &Subject,
+    findings: &mut Findings,
+) {
     let by_number = |index: Option<u32>| devices.iter().find(|other| Some(other.known.index) == index);
     let master = by_number(device.master);
     let lower = by_number(device.lower).filter(|_| !device.leads_elsewhere);
@@ -81,7 +87,10 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
         );
     }
     if let Some(occupant) = &device.known.occupant {
-        return whose(device, occupant, subject, findings);
+        return whose(device, occupant, mode, subject, findings);
+    }
+    if let Some(told) = attached_by_tc(device, subject) {
+        return findings.of(device.name(), XDP, Health::Ok, told, None);
     }
     // The kernel refuses a program on an interface if one is attached to an interface above it.
     let above = |other: &&Device| {
@@ -90,20 +99,13 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
                 || other.lower == Some(device.known.index) && !other.leads_elsewhere && !other.is("veth"))
     };
     if let Some(above) = devices.iter().find(above) {
+        let (health, use_tc) = without_native(mode);
         let told = format!(
-            "an XDP program is attached to {}, which is above it: the kernel allows none below",
+            "an XDP program is attached to {}, which is above it: the kernel allows none below{use_tc}",
             above.name()
         );
-        return findings.of(
-            device.name(),
-            XDP,
-            Health::Fail,
-            told,
-            Some(format!("ip link show dev {}", above.name())),
-        );
-    }
-    if let Some(told) = attached_by_tc(device, subject) {
-        return findings.of(device.name(), XDP, Health::Ok, told, None);
+        let remedy = format!("ip link show dev {}", above.name());
+        return findings.of(device.name(), XDP, health, told, Some(remedy));
     }
     let mut card = card::of(device.known.index);
     if is_bond(device) {
@@ -180,6 +182,7 @@ fn described(device: &Device, master: Option<&Device>) -> String {
 fn whose(
     device: &Device,
     occupant: &crate::kernel::interface::Occupant,
+    mode: Mode,
     subject: &Subject,
     findings: &mut Findings,
 ) {
@@ -190,17 +193,41 @@ fn whose(
         return findings.of(name, XDP, Health::Ok, told, None);
     }
     let (program, refusal) = probe::refusal(occupant, name);
-    judge_other(name, &program, refusal.explain(), geteuid().is_root(), findings);
+    // Beside another filterd there is no way.
+    let mode = if matches!(refusal, KernelError::Occupied { .. }) { Mode::Native } else { mode };
+    judge_other(name, &program, refusal.explain(), mode, geteuid().is_root(), findings);
+}
+
+/// How bad it is that XDP is not available, and what filterd does then.
+fn without_native(mode: Mode) -> (Health, &'static str) {
+    match mode {
+        Mode::Native => (Health::Fail, ""),
+        Mode::Auto => (Health::Ok, "; filterd uses TC, which costs more than native XDP"),
+        Mode::Tc | Mode::Generic => (Health::Ok, "; filterd uses TC, as configured"),
+    }
 }
 
 /// Reports a program that seems to be another one's. Without root no program has a name, so it may be
 /// filterd's own.
-fn judge_other(name: &str, program: &str, told: Explanation, is_root: bool, findings: &mut Findings) {
+fn judge_other(
+    name: &str,
+    program: &str,
+    told: Explanation,
+    mode: Mode,
+    is_root: bool,
+    findings: &mut Findings,
+) {
     if program == UNNAMED && !is_root {
         return findings
             .could_not_see(format!("the owner of the XDP program on {}", printable::on_one_line(name)));
     }
-    findings.of(name, XDP, Health::Fail, told.message, remedy(program, name, told.remedy));
+    let (health, message) = match mode {
+        Mode::Native => (Health::Fail, told.message),
+        Mode::Auto | Mode::Tc | Mode::Generic => {
+            (Health::Warn, format!("{}; filterd works by TC beside it, and never sees what it drops or redirects", told.message))
+        }
+    };
+    findings.of(name, XDP, health, message, remedy(program, name, told.remedy));
 }
 
 /// libxdp's dispatcher may run several programs, which its own tool detaches.
@@ -245,7 +272,8 @@ mod tests {
     fn told(wanted: &str, devices: &[Device]) -> Vec<(String, String, String)> {
         let (_root, subject) = machine(&[]);
         let mut findings = Findings::default();
-        check(&WantedInterfaces::Named(vec![wanted.to_owned()]), devices, &subject, &mut findings);
+        let interfaces = WantedInterfaces::Named(vec![wanted.to_owned()]);
+        check(&Wanted { interfaces, mode: Mode::Auto }, devices, &subject, &mut findings);
         let all = findings.all().iter();
         let told = |it: &super::super::Finding| {
             let interface = it.interface.clone().unwrap_or_default();
@@ -256,18 +284,22 @@ mod tests {
 
     #[test]
     fn unknown_program_is_left_to_root() {
-        let told = |program: &str, is_root| {
+        let told = |program: &str, mode, is_root| {
             let mut findings = Findings::default();
             let explanation = Explanation::new("eth0 already has an XDP program", "remove it");
-            judge_other("eth0", program, explanation, is_root, &mut findings);
+            judge_other("eth0", program, explanation, mode, is_root, &mut findings);
             findings.unseen();
             let found = &findings.all()[0];
             (found.health, found.message.clone(), found.remedy.clone().unwrap())
         };
         let unseen = "not checked without root: the owner of the XDP program on eth0";
-        assert_eq!(told(UNNAMED, false), (Health::Warn, unseen.to_owned(), "sudo filterd doctor".to_owned()));
-        assert_eq!(told(UNNAMED, true).0, Health::Fail);
-        assert_eq!(told("other", false).0, Health::Fail);
+        let unseen = (Health::Warn, unseen.to_owned(), "sudo filterd doctor".to_owned());
+        assert_eq!(told(UNNAMED, Mode::Native, false), unseen);
+        assert_eq!(told(UNNAMED, Mode::Native, true).0, Health::Fail);
+        assert_eq!(told("other", Mode::Native, false).0, Health::Fail);
+        let (health, message, _) = told("other", Mode::Auto, false);
+        assert_eq!(health, Health::Warn);
+        assert!(message.ends_with("never sees what it drops or redirects"), "{message}");
     }
 
     #[test]

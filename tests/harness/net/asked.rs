@@ -84,11 +84,9 @@ impl Net {
         if linux() >= (6, 6) { "tcx" } else { "clsact" }
     }
 
-    /// What the kernel says is attached to an interface of the host by XDP: `ip -json link`, `xdp`.
+    /// What is attached to an interface of the host for received frames: `Namespace::attached`.
     pub fn attached(&self, interface: &str) -> Option<Value> {
-        let links = self.host.ip(&format!("-json -details link show {interface}"));
-        let links: Value = serde_json::from_str(&links).expect("ip speaks JSON");
-        links[0].get("xdp").cloned()
+        self.host.attached(interface)
     }
 
     /// Switches on those interfaces of the host that were off. The kernel sees to the other end in its own time: what the peer

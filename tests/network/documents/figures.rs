@@ -24,7 +24,7 @@ const MEASURED: [(&str, Table, &str, &str, f64, usize); 8] = [
     (
         "If its driver has no XDP, dropping a frame takes {} ns",
         FRAMES,
-        "filterd, generic",
+        "filterd, TC",
         "a listed frame",
         1.0,
         0,

@@ -5,11 +5,12 @@
 type Stories = (&'static str, &'static str);
 
 /// Told on every kernel: what they show, kernels could do differently.
-const EVERYWHERE: [Stories; 20] = [
+const EVERYWHERE: [Stories; 21] = [
     ("add_remove::add_and_remove_affect_the_next_packet", "packets meet each change of a map in use"),
     ("add_remove::the_same_holds_for_ipv6", "the same"),
     ("attack_injected::", "seccomp and Landlock, and what each refuses"),
-    ("attach::", "links of XDP, native and generic, and what is attached there already"),
+    ("attach::", "links of XDP and TCX, filters of `clsact`, and what is attached there already"),
+    ("bare::", "devices without an Ethernet header"),
     ("bulk::growing_table_drops_exactly_the_listed", "maps of many words, written while they are read"),
     ("crash::a_killed", "what is pinned goes on when its process is gone"),
     ("crash::next_daemon_takes_over_the_link", "a pinned link is taken over"),
@@ -25,7 +26,7 @@ const EVERYWHERE: [Stories; 20] = [
     ("side_by_side::", "several links and pins at once"),
     ("sockets::", "names and credentials of peers"),
     ("stop::", "signals, and links that go with their pins"),
-    ("vlan::", "tags that the kernel takes off, in native and in generic mode"),
+    ("vlan::", "tags that the kernel takes off, in native mode and in TC"),
 ];
 
 /// Told on this machine only: what is read, kept and answered; the kernel has no part in it. A process starts some fifty times
@@ -77,7 +78,7 @@ const OURS_ALONE: [&str; 43] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 49] = [
+const HERE_ONLY: [Stories; 50] = [
     ("as_sent::", "a browser, and dozens of commands, for what they say"),
     (
         "bulk::a_",
@@ -124,6 +125,7 @@ const HERE_ONLY: [Stories; 49] = [
         "in_between::",
         "a flood beside many reloads; the grace periods are shown by `reload::replaced_targets_leave_no_gap`, `reload::target_moving_between_lists_stays_blocked`",
     ),
+    ("joined::", "ss, which no guest has"),
     ("life::", "hundreds of steps of a random life"),
     ("list_names::", "thousands of lists"),
     ("mixed::", "a hundred thousand addresses of both families"),

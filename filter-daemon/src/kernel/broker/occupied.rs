@@ -26,8 +26,9 @@ pub fn refusal(occupant: &Occupant, name: &str, neighbours: &LoadedPrograms) -> 
     let (program, link) = (neighbours.name_of(id), neighbours.link_of(id));
     // The name of a program that was loaded later is not accessible, but its pins identify it.
     let pins = pins_of(id);
-    if program == root::NAME || pins.is_some() {
-        let program = root::NAME.to_owned();
+    let is_root = [root::NAME, root::NAME_TC].contains(&program.as_str());
+    if is_root || pins.is_some() {
+        let program = if is_root { program } else { root::NAME.to_owned() };
         let holder = pins.as_deref().and_then(Holder::of).map(Box::new);
         return KernelError::Occupied { name, program, id, link, pins, holder };
     }

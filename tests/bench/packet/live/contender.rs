@@ -29,8 +29,8 @@ pub enum Contender {
     FilterdWatched,
     /// The same as the first, which does not count for each list.
     FilterdTotal,
-    /// The same as the first where the driver knows no XDP.
-    FilterdGeneric,
+    /// The same as the first where the driver has no XDP.
+    FilterdTc,
     /// A program in the driver that asks a BPF hash map.
     Hash,
     /// Debian's program, in the driver; its limit of 10,000 is raised.
@@ -50,7 +50,7 @@ pub const CONTENDERS: [Contender; 11] = [
     Contender::Filterd,
     Contender::FilterdWatched,
     Contender::FilterdTotal,
-    Contender::FilterdGeneric,
+    Contender::FilterdTc,
     Contender::Hash,
     Contender::XdpFilter,
     Contender::NftIngress,
@@ -82,7 +82,7 @@ impl Contender {
                 filterd(&mut net, entries, "mode: native\nmetrics: {listen: 127.0.0.1:9477, sources: true}")
             }
             Self::FilterdTotal => filterd(&mut net, entries, "mode: native\ncounters: total"),
-            Self::FilterdGeneric => filterd(&mut net, entries, "mode: generic"),
+            Self::FilterdTc => filterd(&mut net, entries, "mode: tc"),
             Self::NftIngress => nft(&net, &lists::nft("netdev", "ingress device eth0 priority 0", entries))?,
             Self::NftPrerouting => nft(&net, &lists::nft("ip", "prerouting priority raw", entries))?,
             Self::Ipset => {
@@ -159,7 +159,7 @@ impl fmt::Display for Contender {
             Self::Filterd => "filterd, native",
             Self::FilterdWatched => "filterd, native, watched",
             Self::FilterdTotal => "filterd, native, `counters: total`",
-            Self::FilterdGeneric => "filterd, generic",
+            Self::FilterdTc => "filterd, TC",
             Self::Hash => "BPF hash map",
             Self::XdpFilter => "xdp-filter",
             Self::NftIngress => "nftables, netdev ingress",

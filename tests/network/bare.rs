@@ -1,0 +1,83 @@
+//! Interfaces whose frames have no Ethernet header: they begin with the packet.
+
+use std::process::Stdio;
+
+use harness::limited::LimitedCommand;
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net, Tun};
+use serde_json::json;
+
+/// FAULTS: generic XDP attached there, and dropped nothing.
+#[test]
+fn tun_drops_listed_sources_of_both_families() {
+    let mut net = Net::new();
+    let tun = Tun::new(net.host(), "tun0");
+    net.start("interfaces: [tun0]\nblock: [203.0.113.0/24]");
+    net.filterd(["add", ATTACKER6]).succeeds();
+    let packets: Vec<Frame> = [ATTACKER, BYSTANDER, ATTACKER6, BYSTANDER6].map(Frame::from).into();
+    assert_eq!(tun.arrivals(&packets), [false, true, false, true]);
+    assert_eq!((net.counted("ipv4_network"), net.counted("ipv6_other")), (1, 1));
+    let tun0 = json!({"name": "tun0", "mode": net.tc_mode(), "reason": "its frames have no Ethernet header"});
+    net.filterd(["status", "--json"]).succeeds().has(json!({"interfaces": [tun0]}));
+    net.filterd(["remove", ATTACKER6]).succeeds();
+    assert_eq!(tun.arrivals(&packets), [false, true, true, true]);
+    net.stop();
+    assert_eq!(tun.arrivals(&packets), [true; 4]);
+}
+
+/// Both kinds have a judge of their own, and a change holds for both when it is answered.
+#[test]
+fn tun_and_ethernet_are_filtered_together() {
+    let mut net = Net::new();
+    let tun = Tun::new(net.host(), "tun0");
+    net.start("interfaces: [eth0, tun0]\nblock: [203.0.113.7]");
+    for _ in 0..3 {
+        net.filterd(["add", BYSTANDER]).succeeds();
+        assert_eq!(tun.arrivals(&[BYSTANDER.into(), Frame::from(BYSTANDER).tcp(Frame::SYN)]), [false, false]);
+        net.expect(BYSTANDER).dropped();
+        net.filterd(["remove", BYSTANDER]).succeeds();
+        assert_eq!(tun.arrivals(&[BYSTANDER.into(), ATTACKER.into()]), [true, false]);
+        net.expect(BYSTANDER).passes();
+    }
+    net.configure("interfaces: [eth0, tun0]\nenforce: false\nblock: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+    assert_eq!(tun.arrivals(&[ATTACKER.into()]), [true]);
+}
+
+#[test]
+fn native_mode_is_refused_on_tun() {
+    let net = Net::new();
+    let _tun = Tun::new(net.host(), "tun0");
+    let refused = net.another_filterd("interfaces: [tun0]\nmode: native").exits(8);
+    refused.complains("its frames have no Ethernet header").complains("mode: auto");
+}
+
+/// Tunnels whose kernels receive a packet inside another: the outer one comes over `eth0`, which is not filtered here.
+#[test]
+fn tunnels_drop_listed_inner_sources() {
+    for (kind, words, protocol, listed, other) in [
+        ("ipip", "type ipip local 192.0.2.1 remote 192.0.2.2", 4, ATTACKER, BYSTANDER),
+        ("sit", "type sit local 192.0.2.1 remote 192.0.2.2", 41, ATTACKER6, BYSTANDER6),
+        ("gre", "type gre local 192.0.2.1 remote 192.0.2.2", 47, ATTACKER, BYSTANDER),
+    ] {
+        let mut net = Net::new();
+        let mut added = net.host().command("ip");
+        added.args(["link", "add", "tunnel0"]).args(words.split(' '));
+        if !added.stderr(Stdio::null()).limited_status().expect("ip can be run").success() {
+            println!("SKIPPED {kind}: this kernel has none");
+            continue;
+        }
+        net.host().ip("link set tunnel0 up");
+        net.start(&format!("interfaces: [tunnel0]\nblock: [{listed}]"));
+        let before = net.counted("unlisted");
+        let within = |source: &str| {
+            let mut content = if kind == "gre" { vec![0, 0, 8, 0] } else { Vec::new() };
+            content.extend(&Frame::from(source).bytes([6; 6])[14..]);
+            Frame::from("192.0.2.2").transport(protocol, content)
+        };
+        // The taps see the outer packet, so the inner ones are counted.
+        let _outer = net.arrivals(0, &[within(listed), within(other)]);
+        let dropped = net.counted(if listed == ATTACKER { "ipv4_address" } else { "ipv6_other" });
+        assert_eq!((dropped, net.counted("unlisted") - before), (1, 1), "{kind}");
+    }
+}
