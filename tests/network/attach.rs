@@ -1,8 +1,14 @@
 //! How the filter gets onto an interface, and whom it meets there.
 
+use std::fs;
 use std::time::Duration;
 
+use aya::programs::links::FdLink;
+use aya::programs::{Xdp, XdpMode};
+use aya_obj::programs::XdpAttachType;
+
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, ForeignIngress, ForeignProgram, Net, Reply};
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 /// The kernel's number for native XDP.
@@ -80,6 +86,50 @@ fn tc_filters_beside_a_foreign_xdp_program() {
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
     assert_eq!(net.attached("eth0").expect("still there")["prog"]["id"], foreign.id);
+}
+
+/// As filterd attached before it had TC.
+fn make_link_generic(net: &Net) {
+    let (root, pin) = (net.home().pins().join("root"), net.home().pins().join("links/eth0"));
+    net.host().take_off("eth0", &pin);
+    fs::remove_file(&pin).expect("it is pinned");
+    net.host().inside(|| {
+        let mut program = Xdp::from_pin(root, XdpAttachType::Interface).expect("it is pinned");
+        let id = program.attach("eth0", XdpMode::Skb).expect("nobody else is there");
+        let link = program.take_link(id).expect("it is attached");
+        FdLink::try_from(link).expect("it is a link").pin(pin).expect("the place is free");
+    });
+}
+
+#[test]
+fn generic_link_of_earlier_filterd_becomes_tc_without_a_gap() {
+    let mut net = Net::with_filterd("mode: native\nblock: [203.0.113.7]");
+    net.end(Signal::SIGKILL);
+    make_link_generic(&net);
+    net.expect(ATTACKER).dropped();
+    net.start("block: [203.0.113.7]");
+    net.wait_for_log(&format!("eth0: attached in {} mode now, without a gap", net.tc_mode()));
+    assert_eq!(net.host().xdp("eth0"), None);
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    net.filterd(["status", "--json"]).succeeds().has(json!({"interfaces": [{"gaps": 0}]}));
+    net.stop();
+    net.expect(ATTACKER).passes();
+}
+
+/// CVE-2026-99127: with `mode: auto`, a veth is filtered by TC.
+#[test]
+fn native_mode_on_large_veth_warns() {
+    let mut net = Net::new();
+    net.peer().ip("link set eth0 mtu 9000");
+    net.host().ip("link set eth0 mtu 9000");
+    net.start("mode: native");
+    const WARNING: &str = "eth0 is a veth with MTU 9000 in native mode";
+    net.wait_for_log(WARNING);
+    net.filterd(["status"]).succeeds().says(WARNING).says("write `mode: auto`");
+    net.stop();
+    net.start("");
+    net.filterd(["status"]).succeeds().is_silent_about("MTU");
 }
 
 /// The filter comes first, whoever was there before. Programs of others judge what it passes.

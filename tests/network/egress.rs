@@ -3,7 +3,6 @@
 
 use harness::limited::LimitedCommand;
 use std::fs;
-use std::process::Stdio;
 
 use harness::{ATTACKER, ForeignEgress, Frame, Net};
 use nix::sys::signal::Signal;

@@ -105,7 +105,7 @@ fn accepted_absent_interface_keeps_no_other() {
     is_well(&net);
     // Until it comes.
     net.host().ip("link add usb0 type veth peer name other");
-    net.filterd(["status", "--json"]).succeeds().has(is_filtered("usb0"));
+    net.filterd(["status", "--json"]).succeeds().has(is_filtered(&net, "usb0"));
     net.host().ip("link del usb0");
     net.filterd(["status"]).exits(7).says("usb0 is not filtered");
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::Explanation;
+
 /// An interface that filterd is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
@@ -40,6 +42,8 @@ pub enum AttachMode {
 pub enum AttachReason {
     /// The configuration demands it.
     Demanded,
+    /// The configuration demands native XDP on a veth whose MTU (this one) makes it unsafe.
+    DemandedOnLargeVeth(u32),
     /// The driver runs XDP programs.
     Driver,
     /// The driver runs none, or refused this one.
@@ -56,13 +60,22 @@ impl AttachReason {
     /// The reason as a clause that follows "because".
     pub fn clause(self) -> String {
         match self {
-            Self::Demanded => "the configuration demands it".to_owned(),
+            Self::Demanded | Self::DemandedOnLargeVeth(_) => "the configuration demands it".to_owned(),
             Self::Driver => "the driver supports XDP".to_owned(),
             Self::Refused => "the driver does not support XDP".to_owned(),
             Self::Framing => "its frames have no Ethernet header".to_owned(),
             Self::Veth => "native XDP slows down TCP on veth".to_owned(),
             Self::Occupied(id) => format!("another XDP program is attached (id {id})"),
         }
+    }
+
+    /// The warning about an interface that is attached for this reason.
+    pub fn warning(self, interface: &str) -> Option<Explanation> {
+        let Self::DemandedOnLargeVeth(mtu) = self else { return None };
+        let message = format!(
+            "{interface} is a veth with MTU {mtu} in native mode: some kernels give the stack misaligned buffers there, which can crash the host (CVE-2026-99127)"
+        );
+        Some(Explanation::new(message, "write `mode: auto` in the configuration"))
     }
 }
 

@@ -132,6 +132,11 @@ impl WatchedInterface {
         }
     }
 
+    /// The warning about how it is attached.
+    pub fn warning(&self) -> Option<Explanation> {
+        self.attached()?.reason?.warning(&self.name)
+    }
+
     pub fn name(&self) -> &str {
         &self.name
     }

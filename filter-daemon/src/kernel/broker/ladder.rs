@@ -7,6 +7,10 @@ use super::super::interface::Framing;
 use super::super::{AttachReason, KernelInterface};
 use crate::config::Mode;
 
+/// The largest MTU of a veth whose buffers stay aligned in native mode. With a larger one, the kernel uses several buffers for
+/// a frame (CVE-2026-99127).
+const LARGEST_VETH: u32 = 3500;
+
 /// A way to attach, and the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rung {
@@ -32,6 +36,9 @@ pub fn ladder(mode: Mode, interface: &KernelInterface, foreign: Option<u32>) -> 
         (_, Framing::Unknown) => Err(NoWay::UnknownFraming),
         (Mode::Native, Framing::Bare) => Err(NoWay::NoEthernet),
         (Mode::Native, Framing::Ethernet) if foreign.is_some() => Err(NoWay::Occupied),
+        (Mode::Native, Framing::Ethernet) if interface.is_veth && interface.mtu > LARGEST_VETH => {
+            Ok(vec![Rung::Native(AttachReason::DemandedOnLargeVeth(interface.mtu))])
+        }
         (Mode::Native, Framing::Ethernet) => Ok(vec![Rung::Native(AttachReason::Demanded)]),
         (Mode::Tc | Mode::Generic, _) => Ok(vec![Rung::Tc(AttachReason::Demanded)]),
         (Mode::Auto, Framing::Bare) => Ok(vec![Rung::Tc(AttachReason::Framing)]),
@@ -58,6 +65,7 @@ mod tests {
             occupant: None,
         };
         let (card, veth) = (eth(false, Framing::Ethernet), eth(true, Framing::Ethernet));
+        let large = KernelInterface { mtu: 9000, ..veth.clone() };
         let (tun, infiniband) = (eth(false, Framing::Bare), eth(false, Framing::Unknown));
         let tc = |reason| Ok(vec![Rung::Tc(reason)]);
         let demanded = AttachReason::Demanded;
@@ -74,6 +82,8 @@ mod tests {
             (Mode::Auto, &tun, None, tc(AttachReason::Framing)),
             (Mode::Native, &card, None, Ok(vec![Rung::Native(demanded)])),
             (Mode::Native, &veth, None, Ok(vec![Rung::Native(demanded)])),
+            (Mode::Native, &large, None, Ok(vec![Rung::Native(AttachReason::DemandedOnLargeVeth(9000))])),
+            (Mode::Auto, &large, None, tc(AttachReason::Veth)),
             (Mode::Native, &card, Some(7), Err(NoWay::Occupied)),
             (Mode::Native, &tun, None, Err(NoWay::NoEthernet)),
             (Mode::Tc, &card, Some(7), tc(demanded)),

@@ -94,7 +94,7 @@ fn look(host: &Guarded, listed: &Flood, unlisted: &Flood) -> Result<()> {
         Contender::Filterd
         | Contender::FilterdWatched
         | Contender::FilterdTotal
-        | Contender::FilterdGeneric
+        | Contender::FilterdTc
         | Contender::Hash
         | Contender::XdpFilter
         | Contender::NftIngress

@@ -167,6 +167,9 @@ impl WatchedInterface {
                 } else if waiting.why.is_none() {
                     info!("{name} is still attached from an earlier filterd");
                 }
+                if let Some(told) = attached.reason.and_then(|reason| reason.warning(name)) {
+                    warn!("{told}");
+                }
                 self.note_attached(attached);
                 None
             }
