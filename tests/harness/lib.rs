@@ -46,7 +46,7 @@ mod whole;
 mod wire;
 
 pub use browser::{Browser, Look, Tab};
-pub use daemon::{Daemon, is_running};
+pub use daemon::{Daemon, children_of, is_running};
 pub use expect::Expectation;
 pub use foreign::{ForeignEgress, ForeignIngress, ForeignProgram};
 pub use frame::Frame;
