@@ -124,17 +124,29 @@ const DROP_IPV4: [u8; 48] = {
     ]
 };
 
-/// Somebody else's program on what `eth0` receives: it drops all IPv4 packets. Gone when dropped.
+/// `r0 = TC_ACT_SHOT; exit`
+const DROP_ALL: [u8; 16] = [0xb7, 0, 0, 0, 2, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
+
+/// Somebody else's program of TC on what `eth0` receives. Gone when dropped.
 #[derive(Debug)]
 pub struct ForeignIngress {
     _program: Ebpf,
 }
 
 impl ForeignIngress {
-    /// Attaches it: by a link of TCX, or else as a filter of `clsact`.
-    pub fn attach(namespace: &Namespace, by_link: bool) -> Self {
+    /// Attaches one that drops all IPv4 packets: by a link of TCX, or else as a filter of `clsact`.
+    pub fn drop_ipv4(namespace: &Namespace, by_link: bool) -> Self {
+        Self::attach(&DROP_IPV4, namespace, by_link)
+    }
+
+    /// Attaches one that drops all frames, by a link of TCX.
+    pub fn drop_all(namespace: &Namespace) -> Self {
+        Self::attach(&DROP_ALL, namespace, true)
+    }
+
+    fn attach(program: &[u8], namespace: &Namespace, by_link: bool) -> Self {
         let name = "other_ingress";
-        let mut object = Ebpf::load(&object_file(name, b"classifier", &DROP_IPV4)).expect("six instructions load");
+        let mut object = Ebpf::load(&object_file(name, b"classifier", program)).expect("a few instructions load");
         attach(classifier(&mut object, name), namespace, TcAttachType::Ingress, by_link);
         Self { _program: object }
     }

@@ -27,6 +27,7 @@ mod counted_exactly;
 mod counted_once;
 mod countries;
 mod crash;
+mod devices;
 mod diff;
 mod doctor;
 mod documents;

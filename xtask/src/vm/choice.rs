@@ -5,7 +5,7 @@
 type Stories = (&'static str, &'static str);
 
 /// Told on every kernel: what they show, kernels could do differently.
-const EVERYWHERE: [Stories; 21] = [
+const EVERYWHERE: [Stories; 22] = [
     ("add_remove::add_and_remove_affect_the_next_packet", "packets meet each change of a map in use"),
     ("add_remove::the_same_holds_for_ipv6", "the same"),
     ("attack_injected::", "seccomp and Landlock, and what each refuses"),
@@ -16,6 +16,7 @@ const EVERYWHERE: [Stories; 21] = [
     ("crash::next_daemon_takes_over_the_link", "a pinned link is taken over"),
     ("crash::root_program_upgrade_leaves_no_gap", "a link gets another program (BPF_LINK_UPDATE)"),
     ("crash::counters_of", "a pinned map of another shape"),
+    ("devices::", "bridges, bonds, VLAN devices and macvlan, each of which hands frames on in its own way"),
     ("durable::live_", "fsync, and a file that is made anew"),
     ("enforce::", "the judge is stored anew into the slot of a tail call"),
     ("frames::", "what XDP is handed, byte by byte"),

@@ -3,6 +3,7 @@
 
 pub mod contender;
 pub mod flood;
+mod ordinary;
 mod report;
 
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::subject::Stage;
 
 use contender::{CONTENDERS, Contender, Guarded};
 use flood::Flood;
+use ordinary::Ordinary;
 
 /// How many are listed.
 const ENTRIES: u32 = 1_000_000;
@@ -33,7 +35,14 @@ struct Outcome {
     unlisted: Figures,
     /// What an unguarded host took in the same round is subtracted.
     added: Figures,
+    /// The first and the last of these for frames in ordinary buffers.
+    ordinary_listed: Figures,
+    ordinary_added: Figures,
 }
+
+/// The figures of one round: frames from listed sources, from a few of them, from others; and in ordinary buffers, from listed
+/// sources and from others.
+const KINDS: usize = 5;
 
 /// Measures all contenders.
 pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
@@ -44,13 +53,18 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     let unlisted = flood::load(stage, Senders::Unlisted, ENTRIES)?;
     let hosts = CONTENDERS.into_iter().map(|of| of.guard(stage, ENTRIES)).collect::<Result<Vec<_>>>()?;
     hosts.iter().try_for_each(|host| look(host, &listed, &unlisted))?;
+    let ordinary = [Senders::Listed, Senders::Unlisted].map(|senders| Ordinary::of(senders, ENTRIES));
     rounds::stay_here()?;
-    let mut samples = vec![[const { Vec::new() }; 3]; hosts.len()];
+    let mut samples = vec![[const { Vec::new() }; KINDS]; hosts.len()];
     for round in 0..rounds {
         eprint!("\rround {} of {rounds} ", round + 1);
         for (host, own) in hosts.iter().zip(&mut samples) {
-            for (flood, own) in [&listed, &few, &unlisted].into_iter().zip(own) {
-                own.push(send(host, flood, frames)?);
+            let (live, in_ordinary) = own.split_at_mut(3);
+            for (flood, own) in [&listed, &few, &unlisted].into_iter().zip(live) {
+                own.push(send(frames, |count| flood.send(host.net.peer(), count))?);
+            }
+            for (flood, own) in ordinary.iter().zip(in_ordinary) {
+                own.push(send(frames, |count| flood.send(host.net.peer(), count))?);
             }
         }
     }
@@ -61,20 +75,25 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
 }
 
 /// All frames in one call: around each the kernel waits for grace periods, and meanwhile the caches are others'.
-fn send(host: &Guarded, flood: &Flood, frames: Amount) -> Result<f64> {
+fn send(frames: Amount, flood: impl Fn(u32) -> Result<f64>) -> Result<f64> {
     const FEW: u32 = 50_000;
-    let cost = flood.send(host.net.peer(), FEW)?;
-    flood.send(host.net.peer(), frames.at(cost))
+    let cost = flood(FEW)?;
+    flood(frames.at(cost))
 }
 
-fn outcome(host: &Guarded, [listed, few, unlisted]: &[Vec<f64>; 3], unguarded: &[Vec<f64>; 3]) -> Outcome {
-    let added = unlisted.iter().zip(&unguarded[2]).map(|(own, nobody)| own - nobody).collect();
+fn outcome(host: &Guarded, own: &[Vec<f64>; KINDS], unguarded: &[Vec<f64>; KINDS]) -> Outcome {
+    let added = |kind: usize| {
+        Figures::of(own[kind].iter().zip(&unguarded[kind]).map(|(own, nobody)| own - nobody).collect())
+    };
+    let [listed, few, unlisted, ordinary, _] = own.clone().map(Figures::of);
     Outcome {
         of: host.by,
-        listed: Figures::of(listed.clone()),
-        flood: Figures::of(few.clone()),
-        unlisted: Figures::of(unlisted.clone()),
-        added: Figures::of(added),
+        listed,
+        flood: few,
+        unlisted,
+        added: added(2),
+        ordinary_listed: ordinary,
+        ordinary_added: added(4),
     }
 }
 
@@ -90,7 +109,7 @@ fn look(host: &Guarded, listed: &Flood, unlisted: &Flood) -> Result<()> {
     let most = u64::from(FRAMES) * 4 / 5..;
     let is_right = match host.by {
         Contender::Nobody => most.contains(&of_listed) && most.contains(&of_unlisted),
-        Contender::DropAll => of_listed == 0 && of_unlisted == 0,
+        Contender::DropAll | Contender::DropAllTc => of_listed == 0 && of_unlisted == 0,
         Contender::Filterd
         | Contender::FilterdWatched
         | Contender::FilterdTotal
