@@ -108,6 +108,8 @@ reasons! {
     OtherPort = 11,
     /// Its source is listed on some ports only, and it is a later fragment, which has no port.
     LaterFragment = 12,
+    /// It is sent to a listed destination.
+    Outbound = 13,
 }
 
 const _: () = {
