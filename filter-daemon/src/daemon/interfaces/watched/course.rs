@@ -72,6 +72,13 @@ impl WatchedInterface {
         None
     }
 
+    /// Whether its link is missing, although its interface is there.
+    pub(in crate::daemon::interfaces) fn seems_detached(&self, reality: &KernelState) -> bool {
+        let InterfaceState::Attached(attached, _) = &self.state else { return false };
+        reality.link(&self.name).is_none()
+            && reality.named(&self.name).is_some_and(|here| here.index == attached.index)
+    }
+
     /// A newly requested interface may have been filtered for long, and renamed or moved since.
     pub(super) fn find_left(&mut self, reality: &KernelState) {
         let is_new = matches!(&self.state, InterfaceState::Waiting(WaitingInterface { why: None, .. }));
