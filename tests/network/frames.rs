@@ -24,7 +24,7 @@ fn non_ip_passes_when_everything_is_blocked() {
 }
 
 #[test]
-fn a_listed_source_is_dropped_whatever_it_sends() {
+pub(super) fn a_listed_source_is_dropped_whatever_it_sends() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
     for send in PACKETS {
@@ -36,7 +36,7 @@ fn a_listed_source_is_dropped_whatever_it_sends() {
 }
 
 #[test]
-fn options_and_extension_headers_hide_no_source() {
+pub(super) fn options_and_extension_headers_hide_no_source() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
     net.expect(Frame::from(ATTACKER).options(10)).dropped();
@@ -80,7 +80,7 @@ fn contradictory_frame_passes_and_is_counted() {
 }
 
 #[test]
-fn jumbo_frames_are_judged_like_small_ones() {
+pub(super) fn jumbo_frames_are_judged_like_small_ones() {
     let mut net = Net::new().mtu(9000);
     net.start("");
     net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
@@ -93,7 +93,7 @@ fn jumbo_frames_are_judged_like_small_ones() {
 }
 
 #[test]
-fn neighbour_discovery_works_when_listed() {
+pub(super) fn neighbour_discovery_works_when_listed() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER6]).succeeds();
     net.expect(Frame::neighbour_solicitation(ATTACKER6)).passes();

@@ -71,6 +71,7 @@ mod log;
 mod metrics;
 mod mixed;
 mod no_gap;
+mod native;
 mod on_disk;
 mod other_blocklists;
 mod own_user;
