@@ -15,7 +15,7 @@ fn tun_drops_listed_sources_of_both_families() {
     net.filterd(["add", ATTACKER6]).succeeds();
     let packets: Vec<Frame> = [ATTACKER, BYSTANDER, ATTACKER6, BYSTANDER6].map(Frame::from).into();
     assert_eq!(tun.arrivals(&packets), [false, true, false, true]);
-    assert_eq!((net.counted("ipv4_network"), net.counted("ipv6_other")), (1, 1));
+    assert_eq!((net.counted("ipv4_prefix"), net.counted("ipv6_other")), (1, 1));
     let tun0 = json!({"name": "tun0", "mode": net.tc_mode(), "reason": "its frames have no Ethernet header"});
     net.filterd(["status", "--json"]).succeeds().has(json!({"interfaces": [tun0]}));
     net.filterd(["remove", ATTACKER6]).succeeds();

@@ -175,7 +175,7 @@ fn doctor_shows_pins_of_another_filterd() {
     let mut asked = net.host().command(&binary().display().to_string());
     asked.args(["doctor", "--no-config", "--iface", "eth0", "--pin-dir"]).arg(home.pins());
     let told = Reply::of(asked.env("FILTERD_SOCKET", home.socket())).exits(7);
-    told.says("FAIL  xdp eth0").says("filterd_root").says(&net.home().pins().display().to_string());
+    told.says("FAIL  xdp eth0").says("filterd_tc_root").says(&net.home().pins().display().to_string());
 }
 
 #[test]

@@ -141,6 +141,10 @@ fn renamed_interface_stays_filtered() {
 #[test]
 fn interface_moved_to_namespace_stays_filtered() {
     let mut net = Net::with_links(2);
+    if net.tc_mode() == "clsact" {
+        println!("SKIPPED moves between namespaces: the kernel removes filters of clsact there (links of TCX stay, Linux 6.6)");
+        return;
+    }
     net.start("interfaces: [eth0, eth1]");
     let peer = net.peer().name().to_owned();
     // Before Linux 6.2 only what is down could be renamed.

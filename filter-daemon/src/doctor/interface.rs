@@ -92,6 +92,10 @@ fn look_at(
     if let Some(told) = attached_by_tc(device, subject) {
         return findings.of(device.name(), XDP, Health::Ok, told, None);
     }
+    if let Some(other) = probe::another_in_tc(&device.known, &subject.pin_dir) {
+        let told = other.explain();
+        return findings.of(device.name(), XDP, Health::Fail, told.message, told.remedy);
+    }
     // The kernel refuses a program on an interface if one is attached to an interface above it.
     let above = |other: &&Device| {
         other.known.occupant.is_some()
