@@ -1,5 +1,6 @@
 //! Interfaces whose frames have no Ethernet header: they begin with the packet.
 
+use std::net::UdpSocket;
 use std::process::Stdio;
 
 use harness::limited::LimitedCommand;
@@ -80,4 +81,24 @@ fn tunnels_drop_listed_inner_sources() {
         let dropped = net.counted(if listed == ATTACKER { "ipv4_address" } else { "ipv6_other" });
         assert_eq!((dropped, net.counted("unlisted") - before), (1, 1), "{kind}");
     }
+}
+
+/// What this host sends over tun begins with the packet, too.
+#[test]
+fn own_flows_over_tun_get_replies() {
+    let mut net = Net::new();
+    let tun = Tun::new(net.host(), "tun0");
+    net.host().ip_all(&format!("addr add 10.9.0.1/24 dev tun0\nroute replace {ATTACKER}/32 dev tun0 src 10.9.0.1\n"));
+    net.start("interfaces: [tun0]\nmatch: new\nblock: [203.0.113.7]");
+    let asker = net.host().entered(|| UdpSocket::bind(("10.9.0.1", 0))).expect("there are ports");
+    asker.connect((ATTACKER, 53)).expect("there is a way");
+    asker.send(b"who?").expect("it is sent");
+    let ours = asker.local_addr().expect("it is bound").port();
+    let from = |theirs: u16, ours: u16| {
+        let mut datagram = [theirs.to_be_bytes(), ours.to_be_bytes(), 9_u16.to_be_bytes(), [0; 2]].concat();
+        datagram.push(b'I');
+        Frame::from(ATTACKER).to("10.9.0.1").transport(17, datagram)
+    };
+    assert_eq!(tun.arrivals(&[from(53, ours), from(54, ours), from(53, 7)]), [true, false, false]);
+    net.stop();
 }

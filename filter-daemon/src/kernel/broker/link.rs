@@ -13,7 +13,7 @@ use tracing::{info, warn};
 
 use super::super::error::errno_of;
 use super::super::hook::Hook;
-use super::super::interface::{KernelInterface, Occupant};
+use super::super::interface::{Framing, KernelInterface, Occupant};
 use super::super::{AttachMode, AttachReason, Attachment, KernelError, Link};
 use super::held::{HeldLink, LinkState};
 use super::ladder::{NoWay, Rung, ladder};
@@ -96,7 +96,8 @@ impl Links {
             let (name, formerly) = (name.clone(), pins.former_name(name));
             let (mode, is_found_here) = (held.tc_mode(), held.is_found_here(index));
             let before = if is_found_here { tc::before(index, program) } else { Vec::new() };
-            Some(Link { name, index, program, mode, is_found_here, before, formerly, egress: None })
+            let framing = if held.hook().is_bare() { Framing::Bare } else { Framing::Ethernet };
+            Some(Link { name, index, program, mode, is_found_here, framing, before, formerly, egress: None })
         };
         self.0.iter_mut().filter_map(seated).collect()
     }
