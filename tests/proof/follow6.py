@@ -23,6 +23,7 @@ from judgement6 import ALLOWED, BY_LEVELS, BY_OTHER, NEIGHBOURS, REPLY, STANDS
 from loads import read_in_order
 from machine import Machine, Pointer, Read, Unproved
 from parts import Arrival
+from settings import BARE
 from theorem import all_follow, can_be, obligations
 from words import WORD, low, unknown, wide, word
 
@@ -47,7 +48,7 @@ def prove(function, world, settings):
     begin = Machine(function, world).beginning()
     begin.registers.update({2: wide(BY), 3: NUMBER, 4: wide(PLACE)})
     machine = Machine(function, world, summaries=SUMMARIES)
-    source = spec.source(world.frame, world.length)
+    source = spec.source(world.frame, world.length, world.removed)
     facts = [*world.facts, source.is_ipv6]
     ends = machine.run(begin, is_of_setting)
     obligations(machine, *facts)
@@ -72,9 +73,10 @@ def told_apart():
 
 
 def is_of_setting(state, this):
-    """Is it a setting that is loaded here?"""
+    """Is it a setting that is loaded here, other than the one that is needed to read a packet?"""
     base = state.registers.get(this.source)
-    return this.kind == LOAD and isinstance(base, Pointer) and base.region == "SETTINGS"
+    is_setting = this.kind == LOAD and isinstance(base, Pointer) and base.region == "SETTINGS"
+    return is_setting and not z3.eq(z3.simplify(base.offset + this.offset), word(8 * BARE))
 
 
 def of_any(function, world, settings, begin):

@@ -58,7 +58,7 @@ class FrameMachine(Machine):
         context, at, into, size = (state.registers[register] for register in range(1, 5))
         if context != Pointer("context", word(0)) or into.region != "stack":
             raise Unproved(f"{self.program.name} {state.at}: a copy of something else, or elsewhere")
-        at, begin, size = low(at, 32), known(into.offset), known(low(size, 32))
+        at, begin, size = z3.simplify(low(at, 32) + self.world.hook.shift), known(into.offset), known(low(size, 32))
         self.obligations.append(("the kernel reads that far into a frame", state.when, z3.ULE(at, FARTHEST)))
         reaches = z3.ULE(at + size, self.world.length)
         for number in range(size):

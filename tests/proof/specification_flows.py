@@ -248,3 +248,12 @@ def bit_of_port(port, words):
 def counter_of_begun(processor):
     """Behind the bits, one for each of 64 processors; those of more share them."""
     return ((1 << 16) >> 6) * 8 + (wide(processor) & 63) * 8
+
+
+def length_of_headers(bytes_, carried):
+    """How long the headers of a frame are, to where the data of TCP or UDP begins; nothing for other protocols, and later fragments. TCP
+    tells the length of its own in words."""
+    is_one = z3.And(carried.is_one, z3.Not(carried.is_later))
+    tcp = z3.And(carried.protocol == TCP, bytes_.reach(carried.at + 16))
+    length = z3.If(tcp, 4 * z3.LShR(bytes_.number(carried.at + 12, 1), 4), word(8))
+    return z3.If(z3.And(is_one, z3.Or(tcp, carried.protocol == UDP)), wide(carried.at) + length, word(0))

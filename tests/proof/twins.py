@@ -21,7 +21,7 @@ from theorem import all_follow, can_be, follows, obligations
 from words import WORD, is_known, low, unknown, wide, word
 
 ASKED = "filterd_by_port"
-PROCESSOR, LOAD_BYTES = 8, 189
+PROCESSOR = 8
 # If this does not settle it, nothing does.
 MOST_STEPS = 5000
 
@@ -70,7 +70,7 @@ class Follower(Machine):
         if what == PROCESSOR:
             return super().call(state, this)
         given = [state.registers[register] for register in range(1, ARGUMENTS[what] + 1)]
-        if what == LOAD_BYTES:
+        if what == self.world.hook.load_bytes:
             context, at, into, size = given
             number = self.tells(state, "a copy of the frame", context, low(at, 32), low(size, 32))
             for byte in range(known(low(size, 32))):
@@ -209,12 +209,12 @@ class Twins:
         mine, others = self.places[0].get(one.at), self.places[1].get(other.at)
         asks = self.asks(other, self.machines[1].program.instructions[other.at])
         if mine and asks:
-            is_asked = one.registers[mine.register] == spec.UNLISTED
+            is_asked = mine.value(one) == spec.UNLISTED
             follows("who is on a list is not asked for by ports", is_asked, one.when, other.when)
             if other.registers[1] != Pointer("context", word(0)):
                 raise Unproved(f"{ASKED} is asked about something else than the packet")
         elif mine and others:
-            reasons = one.registers[mine.register], other.registers[others.register]
+            reasons = mine.value(one), others.value(other)
             follows("the reason is the same", reasons[0] == reasons[1], one.when, other.when)
             # What the judge drops is on a list (theorem `judgement`), or has too many tags.
             if not mine.drops and not self.is_some(reasons[0]):
@@ -280,7 +280,7 @@ def asked(program, world, states, places):
             place, here = places.get(end.at), [*facts, end.when]
             if place is None:
                 raise Unproved(f"{program.name} ends without having counted")
-            claims = [("the reason", low(end.registers[place.register], 32) == reason), ("only a hit is dropped", place.allows(reason)),
+            claims = [("the reason", place.reason(end) == reason), ("only a hit is dropped", place.allows(reason)),
                       ("nothing is written or read", z3.BoolVal(not end.writes and not end.reads))]
             all_follow(claims, here)
             if not place.begins_as(end):
