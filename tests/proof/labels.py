@@ -92,17 +92,25 @@ def prove(function, world, settings):
     arrived = from_here(function, world, settings, begin, heads, word(0))
     for already, head in enumerate(heads, 1):
         came = arrived.pop(head)
-        live, facts = machine.live[head], [z3.ULT(number, MOST_LENGTHS)]
+        live, facts, told = machine.live[head], [z3.ULT(number, MOST_LENGTHS)], counted(function)
 
         def round_(same):
-            state = parts.beginning(head, same, {"number": number})
+            state = parts.beginning(head, same, {"number": number, **told})
             onward = from_here(function, world, settings, state, heads, number + 1, facts)
             return onward.pop(head, []), onward
 
-        for at, more in parts.circle(live, came, ["number"], round_, STRIDE, [Same(is_any=True)]).items():
+        for at, more in parts.circle(live, came, ["number", *told], round_, STRIDE, [Same(is_any=True)]).items():
             if at not in heads[already:]:
                 raise Unproved(f"{function.name} goes back from {head} to {at}")
             arrived.setdefault(at, []).extend(more)
+
+
+def counted(function):
+    """What a function is told that counts: whole, and its lower half."""
+    if function.name not in COUNTED:
+        return {}
+    told = unknown(f"argument{COUNTED[function.name]}")
+    return {"counted": told, "lower half": wide(low(told, 32))}
 
 
 STRIDE = ("SETTINGS", 8 * LENGTHS6, 8 * LENGTH_WORDS, "number")
@@ -110,17 +118,17 @@ STRIDE = ("SETTINGS", 8 * LENGTHS6, 8 * LENGTH_WORDS, "number")
 
 def from_here(function, world, settings, begin, heads, next_number, facts=()):
     """Whoever ends has written what is claimed; whoever comes to a circle has written nothing yet. The latter, by the circle."""
-    arrived = {}
+    arrived, more = {}, next((amount(world, word) for word in counted(function).values()), None)
     for end, here in parts.runs(function, world, SUMMARIES, begin, lambda state, this: state.at in heads, facts):
         if end.at in heads:
             if end.writes:
                 raise Unproved("something is written before the last round")
             number = next_number if end.at == begin.at else word(0)
             follows("no more rounds than lengths", z3.ULT(number, MOST_LENGTHS), *here)
-            arrived.setdefault(end.at, []).append(Arrival(end, {"number": number}, here))
+            arrived.setdefault(end.at, []).append(Arrival(end, {"number": number, **counted(function)}, here))
             continue
         if function.name == ASKING and end.writes:
             follows("asking writes nothing", z3.BoolVal(False), *here)
-        for what, goal in claims(world, settings, end.writes, word(spec.ADDRESS4), amount(world, unknown(f"argument{COUNTED.get(function.name, 1)}"))):
+        for what, goal in claims(world, settings, end.writes, word(spec.ADDRESS4), more):
             follows(what, goal, *here)
     return arrived

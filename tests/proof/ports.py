@@ -237,7 +237,7 @@ def last(machine, packet, settings, begin, facts, asked):
                   ("nothing else is written", z3.BoolVal(all(write.table == COUNTED for write in end.writes) and len(end.writes) < 2))]
         for write in end.writes:
             claims += [("by which clause it is counted", write.at == wide(TOLD)),
-                       ("who is counted, and as what", write.value == z3.Concat(*packet.source, labels.word_of(world, kind)))]
+                       ("who is counted, and as what", write.value == z3.Concat(*packet.source, labels.word_of(machine.world, kind)))]
         all_follow(claims, here)
 
 
