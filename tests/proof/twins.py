@@ -15,7 +15,7 @@ import z3
 
 import specification as spec
 import specification_ports as by
-from bytecode import ARGUMENTS, CALL, EXIT, STORE
+from bytecode import ALU32, ALU64, ARGUMENTS, CALL, EXIT, JUMP, STORE
 from machine import Machine, Pointer, State, Unproved, known, number_of, put
 from theorem import all_follow, can_be, follows, obligations
 from words import WORD, is_known, low, unknown, wide, word
@@ -101,10 +101,15 @@ def places_of(live, state):
             bytes_ = [state.stack.get(number) for number in range(at, at + size)]
             if isinstance(bytes_[0], Pointer):
                 found["stack", at, 8] = bytes_[0]
-            elif at % size == 0 and all(z3.is_expr(byte) for byte in bytes_):
+            elif at % size == 0 and all(z3.is_expr(byte) for byte in bytes_) and not (size == 8 and are_two(number_of(bytes_))):
                 found["stack", at, size] = number_of(bytes_)
                 break
     return found
+
+
+def are_two(number):
+    """Is it one number in the lower half of a word, and the rest of an older one above it?"""
+    return z3.is_app_of(number, z3.Z3_OP_CONCAT) and not is_known(number.arg(0))
 
 
 def held(ways, number):
@@ -116,11 +121,28 @@ def held(ways, number):
     return sorted(place for place in places if not meets(place) or all(place in way[number] for way in ways))
 
 
+def meetings(machine):
+    """Where ways meet, but for those places from which all go on to the next one by calculating alone: the other program may calculate
+    before its ways meet."""
+    return {at for at in machine.joins if not only_calculates(machine, at)}
+
+
+def only_calculates(machine, at):
+    while True:
+        this = machine.program.instructions[at]
+        if this.code != JUMP and this.kind not in (ALU32, ALU64):
+            return False
+        (at,) = machine.program.following(at)
+        if at in machine.joins:
+            return True
+
+
 class Twins:
     def __init__(self, judge, ports, world, places):
         """`places` are those from which each of the two counts."""
         self.world, self.places = world, places
         self.machines = [Follower(program, world) for program in (judge, ports)]
+        self.meetings = [meetings(machine) for machine in self.machines]
         # Of two places, in this program and in that: those who come there, by whence; and what was said of it when it was last run.
         self.came, self.said = {}, {}
         # Of which of the unknown numbers it is known that they are not 0.
@@ -190,7 +212,7 @@ class Twins:
 
     def ends(self, number, state):
         machine = self.machines[number]
-        return machine.run(state, lambda state, this: state.at in machine.joins or self.waits(number, state))
+        return machine.run(state, lambda state, this: state.at in self.meetings[number] or self.waits(number, state))
 
     def asks(self, state, this):
         return this.code == CALL and this.symbol == ASKED
@@ -214,11 +236,11 @@ class Twins:
             if other.registers[1] != Pointer("context", word(0)):
                 raise Unproved(f"{ASKED} is asked about something else than the packet")
         elif mine and others:
-            reasons = mine.value(one), others.value(other)
-            follows("the reason is the same", reasons[0] == reasons[1], one.when, other.when)
+            follows("the reason is the same", mine.reason(one) == others.reason(other), one.when, other.when)
+            value = mine.value(one)
             # What the judge drops is on a list (theorem `judgement`), or has too many tags.
-            if not mine.drops and not self.is_some(reasons[0]):
-                follows("who is on no list is asked for by ports", reasons[0] != spec.UNLISTED, one.when, other.when)
+            if not mine.drops and not self.is_some(value):
+                follows("who is on no list is asked for by ports", value != spec.UNLISTED, one.when, other.when)
             if mine.drops != others.drops or not others.begins_as(other):
                 raise Unproved(f"{other.at} counts otherwise than {one.at}")
 
