@@ -59,9 +59,21 @@ def prove(function, world, settings):
     at = arrivals[0].state.at
     if any(arrival.state.at != at for arrival in arrivals):
         raise Unproved("some packets are read otherwise than others")
-    same = parts.handed_on(machine.live[at], arrivals, list(numbers))
     any_ = {"high": HIGH, "low": LOW, "neighbour": NEIGHBOUR, **called_with}
-    of_any(function, world, settings, parts.beginning(at, same, any_))
+    # A place on the stack may have a pointer for some of what the function is called with, and a number for all else.
+    for by_other in (True, False) if have_other_pointers(arrivals) else (None,):
+        is_so = [] if by_other is None else [(BY == BY_OTHER) == by_other]
+        came = [arrival for arrival in arrivals if can_be(*arrival.facts, *is_so)]
+        for arrival in came:
+            all_follow([("by what it is listed", goal) for goal in is_so], arrival.facts)
+        same = parts.handed_on(machine.live[at], came, list(numbers))
+        of_any(function, world, settings, parts.beginning(at, same, any_), is_so)
+
+
+def have_other_pointers(arrivals):
+    """Has one of them a pointer on the stack where another has none?"""
+    pointers = [{at for at, value in arrival.state.stack.items() if isinstance(value, Pointer)} for arrival in arrivals]
+    return any(ones != pointers[0] for ones in pointers)
 
 
 def told_apart():
@@ -79,7 +91,7 @@ def is_of_setting(state, this):
     return is_setting and not z3.eq(z3.simplify(base.offset + this.offset), word(8 * BARE))
 
 
-def of_any(function, world, settings, begin):
+def of_any(function, world, settings, begin, is_so):
     """From there on, where nothing of the packet is known but that."""
     is_allowed = z3.And(spec.may_overlap(world.table("OVERLAP"), settings), IS_ALLOWED6(HIGH, LOW))
     is_neighbour = NEIGHBOUR == 1
@@ -92,7 +104,7 @@ def of_any(function, world, settings, begin):
     kind = z3.If(is_reply, word(labelled.REPLY), labelled.kind_of_drop(settings, unknown("clock0")))
     counter = labelled.counter(settings, world.processor, label, kind)
     reads = [("OVERLAP", [word(0)]), (ALLOWED6, [z3.Concat(HIGH, LOW)]), (REPLIES, [word(0)])]
-    for end, here in parts.runs(function, world, SUMMARIES, begin, lambda *_: False, [*settings.label_facts, *facts], are_alike=True):
+    for end, here in parts.runs(function, world, SUMMARIES, begin, lambda *_: False, [*settings.label_facts, *facts, *is_so], are_alike=True):
         # What looks up for which list a hit counts reads tables, too.
         asked = tuple(read for read in end.reads if read.table in (table for table, _ in reads))
         read_in_order(replace(end, reads=asked), reads, here)

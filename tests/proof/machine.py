@@ -88,6 +88,14 @@ class World:
             case _:
                 return wide(getattr(self, name))
 
+    def decided(self, test):
+        """A test that depends on nothing but whether a tag was removed, and comes out the same either way. It tells the last round of a
+        circle that goes behind tags."""
+        if not self.hook.is_late or not is_of(test, self.has_tag):
+            return test
+        ones = [z3.simplify(z3.substitute(test, (self.has_tag, word(bit, 1)))) for bit in range(2)]
+        return next((one for one in map(z3.BoolVal, (False, True)) if all(one.eq(other) for other in ones)), test)
+
     def table(self, name):
         """What stands in a table: any function from places to words."""
         return self.tables.setdefault(name, z3.Function(name, WORD, WORD))
@@ -100,11 +108,23 @@ class World:
         return self.tables.setdefault("slots", z3.Function("slots", WORD, z3.BitVecSort(8)))
 
 
+def is_of(value, name, most=64):
+    """Is this name all that is unknown in a value of so many parts?"""
+    waiting = [value]
+    for _ in range(most):
+        if not waiting:
+            return True
+        part = waiting.pop()
+        if part.decl().kind() == z3.Z3_OP_UNINTERPRETED and not part.eq(name):
+            return False
+        waiting += part.children()
+    return False
+
+
 class Machine:
     def __init__(self, program, world, prunes=False, summaries=None):
-        # Is each way asked whether anything can go it? Where few ways are impossible, asking takes longer than going. Of the later hook's
-        # circles for tags only this tells the last round.
-        self.program, self.world, self.prunes = program, world, prunes or world.hook.is_late
+        # Is each way asked whether anything can go it? Where few ways are impossible, asking takes longer than going.
+        self.program, self.world, self.prunes = program, world, prunes
         self.order, self.live, self.joins = flow.order(program), flow.live(program), flow.joins(program)
         # What must hold at each access lest this machine's rules be wrong: pairs of a condition and what follows from it.
         self.obligations = []
@@ -221,7 +241,7 @@ class Machine:
         state.registers[this.target] = Pointer(this.symbol, number) if this.symbol else number
 
     def branch(self, state, this):
-        test = z3.simplify(compare(this, state.registers))
+        test = self.world.decided(z3.simplify(compare(this, state.registers)))
         aside, onward = state.at + 1 + this.offset, state.at + 1
         if z3.is_true(test) or z3.is_false(test):
             state.at = aside if z3.is_true(test) else onward
