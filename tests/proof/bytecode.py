@@ -79,6 +79,10 @@ class Program:
         changed[at] = replace(changed[at], **changes)
         return replace(self, instructions=tuple(changed))
 
+    def without_ethernet(self):
+        """The same, where frames have no Ethernet header."""
+        return replace(self, hook=self.hook.bare())
+
 
 def read(path, section, name):
     """The function `name`, which lies in this section of the object."""

@@ -6,6 +6,7 @@ and what is a reply `replies`.
 It reads the packet anew, so this is about every IPv6 frame.
 """
 
+import copy
 from dataclasses import replace
 
 import z3
@@ -21,7 +22,7 @@ from bytecode import LOAD
 from follow4 import REPLIES, replies
 from judgement6 import ALLOWED, BY_LEVELS, BY_OTHER, NEIGHBOURS, REPLY, STANDS
 from loads import read_in_order
-from machine import Machine, Pointer, Read, Unproved
+from machine import Machine, Pointer, Read, Unproved, World
 from parts import Arrival
 from settings import BARE
 from theorem import all_follow, can_be, obligations
@@ -45,29 +46,45 @@ BY, NUMBER, PLACE = unknown("by", 32), unknown("number"), unknown("place", 32)
 
 def prove(function, world, settings):
     """Of whatever it is called with, about an IPv6 packet. First it reads the packet, and asks for no setting before it has."""
-    begin = Machine(function, world).beginning()
-    begin.registers.update({2: wide(BY), 3: NUMBER, 4: wide(PLACE)})
-    machine = Machine(function, world, summaries=SUMMARIES)
-    source = spec.source(world.frame, world.length, world.removed)
-    facts = [*world.facts, source.is_ipv6]
-    ends = machine.run(begin, is_of_setting)
-    obligations(machine, *facts)
-    is_neighbour = z3.If(six.is_neighbour_discovery(world.frame, world.length), word(1, 1), word(0, 1))
     called_with = {"by": BY, "number": NUMBER, "place": PLACE, **told_apart()}
-    numbers = {"high": source.high, "low": source.low, "neighbour": is_neighbour, **called_with}
-    arrivals = [Arrival(end, numbers, [*facts, end.when]) for end in ends if can_be(*facts, end.when)]
-    at = arrivals[0].state.at
+    arrivals = arrived(function, world, called_with)
+    if world.hook.is_late:
+        arrivals += arrived(function, World(settings, world.hook.bare()), called_with)
+    at, live = arrivals[0].state.at, Machine(function, world).live
     if any(arrival.state.at != at for arrival in arrivals):
         raise Unproved("some packets are read otherwise than others")
     any_ = {"high": HIGH, "low": LOW, "neighbour": NEIGHBOUR, **called_with}
+    world = copy.copy(world)
+    world.settings = lambda number: not_bare(settings, number)
     # A place on the stack may have a pointer for some of what the function is called with, and a number for all else.
     for by_other in (True, False) if have_other_pointers(arrivals) else (None,):
         is_so = [] if by_other is None else [(BY == BY_OTHER) == by_other]
         came = [arrival for arrival in arrivals if can_be(*arrival.facts, *is_so)]
         for arrival in came:
             all_follow([("by what it is listed", goal) for goal in is_so], arrival.facts)
-        same = parts.handed_on(machine.live[at], came, list(numbers))
+        same = parts.handed_on(live[at], came, list(any_))
         of_any(function, world, settings, parts.beginning(at, same, any_), is_so)
+
+
+def arrived(function, world, called_with):
+    """Who has been read, of one kind of frames."""
+    machine = Machine(function, world, summaries=SUMMARIES)
+    begin = machine.beginning()
+    begin.registers.update({2: wide(BY), 3: NUMBER, 4: wide(PLACE)})
+    source = spec.source(world.frame, world.length, world.removed)
+    facts = [*world.facts, source.is_ipv6]
+    ends = machine.run(begin, is_of_setting)
+    obligations(machine, *facts)
+    is_neighbour = z3.If(six.is_neighbour_discovery(world.frame, world.length), word(1, 1), word(0, 1))
+    numbers = {"high": source.high, "low": source.low, "neighbour": is_neighbour, **called_with}
+    return [Arrival(end, numbers, [*facts, end.when]) for end in ends if can_be(*facts, end.when)]
+
+
+def not_bare(settings, number):
+    """Behind that point nothing depends on whether frames have an Ethernet header."""
+    if number == BARE:
+        raise Unproved("a packet is read once more")
+    return settings.word(number)
 
 
 def have_other_pointers(arrivals):

@@ -28,6 +28,7 @@ import moves
 import mutants
 import mutants_of_flows
 import mutants_of_samples
+import mutants_of_tc
 import parser
 import replay
 import replies
@@ -77,15 +78,11 @@ def the_function(path, name):
 
 def of_source(program):
     """Whatever the settings are: it looks at none."""
-    return of_source_at(program, program.hook)
-
-
-def of_source_at(program, hook):
-    world = World(Settings("4x16"), hook)
+    world = World(Settings("4x16"), program.hook)
     try:
         parser.prove(program, world)
     except Refuted as refuted:
-        return None if hook.is_late else counterexample.of(refuted, world), refuted
+        return None if program.hook.is_late else counterexample.of(refuted, world), refuted
 
 
 def of_root(program):
@@ -227,8 +224,13 @@ OF = {
     mutants.COUNTING: of_counting, mutants.JUDGEMENT6: of_judgement6, mutants.FOLLOW6: of_follow6, mutants.LABELS: of_labels,
     mutants.LABELS4: of_labels4, mutants.LABELS6: of_counting6, mutants.ASKED6: of_asking6,
     mutants.ROOT: of_root, mutants.ALLOWED6: of_allowed6,
+    mutants_of_tc.BARE: of_source, mutants_of_tc.HEADERS: of_headers,
     mutants_of_flows.REPLIES: of_replies, mutants_of_flows.EGRESS: of_egress, mutants_of_samples.SAMPLES: of_samples,
 }
+
+
+# Proved at TC of frames without an Ethernet header, too: what reads a frame.
+OF_BARE = of_source, of_replies, with_ports.of_by_port, with_ports.of_header, with_ports.of_port, with_ports.of_clauses6
 
 
 def theorems(judge, others):
@@ -292,14 +294,21 @@ def of_tc(judge, judge_tc):
     """The same of the judge for TC. What is the same function in both is proved once."""
     shared = sorted(name for (section, name), function in bytecode.functions(judge_tc).items()
                     if function == bytecode.functions(judge).get((section, name)))
-    yield f"TC, {len(shared)} functions are those for XDP, instruction by instruction: {shared[0]} to {shared[-1]}", of_shared, (judge, judge_tc, shared)
+    name = f"shared: {len(shared)} functions are those of the judge for XDP, instruction by instruction"
+    yield TC.prefix + name, of_shared, (judge, judge_tc, shared)
     for name, prove, arguments in of_judge(judge_tc, LAYOUTS_OF_TC):
         if getattr(arguments[0], "name", None) not in shared:
             yield TC.prefix + name, prove, arguments
-    what = "source: of every frame without an Ethernet header the judge finds the sender that the specification finds"
-    yield TC.prefix + what, of_source_at, (the_judge(judge_tc), TC.bare())
+        if prove in OF_BARE:
+            yield f"{TC.prefix}without Ethernet headers, {name}", prove, tuple(map(without_ethernet, arguments))
     what = "headers: of every frame the length of its headers, which frames of the wire that were joined have each"
     yield TC.prefix + what, of_headers, (the_function(judge_tc, HEADERS),)
+    what = "headers: the length of headers, where the specification finds one"
+    yield f"{TC.prefix}without Ethernet headers, {what}", of_headers, (the_function(judge_tc, HEADERS).without_ethernet(),)
+
+
+def without_ethernet(argument):
+    return argument.without_ethernet() if isinstance(argument, bytecode.Program) else argument
 
 
 def long_theorems(judge):
@@ -317,11 +326,14 @@ def faults(judge):
     yield from ((f"own flows: {fault}", answers.with_fault, (fault,)) for fault in answers.FAULTS)
     yield from ((f"moves: {fault}", moves.prove, ("4x16", fault)) for fault in [*moves.AT_ONCE, *moves.INTO_STASH, *moves.IN_BATCH])
     yield from with_ports.faults(judge)
-    for mutant in [*mutants.MUTANTS, *mutants_of_flows.MUTANTS, *mutants_of_samples.MUTANTS]:
-        program = the_function(judge, mutant.function) if mutant.function else the_judge(judge)
-        program = the_root(judge) if mutant.of == mutants.ROOT else program
-        program = the_egress(judge) if mutant.of == mutants_of_flows.EGRESS else program
-        yield f"{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
+    for prefix, path, those in (("", judge, [*mutants.MUTANTS, *mutants_of_flows.MUTANTS, *mutants_of_samples.MUTANTS]),
+                                (TC.prefix, judge.with_name(TC.judge), mutants_of_tc.MUTANTS)):
+        for mutant in those:
+            program = the_function(path, mutant.function) if mutant.function else the_judge(path)
+            program = the_root(path) if mutant.of == mutants.ROOT else program
+            program = the_egress(path) if mutant.of == mutants_of_flows.EGRESS else program
+            program = program.without_ethernet() if mutant.of == mutants_of_tc.BARE else program
+            yield f"{prefix}{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
 
 
 def attempt(name, prove, arguments, judge):

@@ -27,10 +27,12 @@ TCP_AGE, OTHER_AGE = 5 * 24 * 3600 * SECOND, 180 * SECOND
 
 @dataclass
 class Bytes:
-    """A frame, of which a number may be read anywhere: as it is on the wire."""
+    """A frame, of which a number may be read anywhere: as it is on the wire. Where it has no Ethernet header its type is told, however short
+    it is."""
 
     frame: object
     length: z3.BitVecRef
+    is_bare: bool = False
 
     def number(self, at, size):
         parts = [self.frame[at + number] for number in range(size)]
@@ -75,7 +77,8 @@ def packet(bytes_):
     here, is_4, is_6, header = z3.BoolVal(True), z3.BoolVal(False), z3.BoolVal(False), word(0, 32)
     for tags in range(MOST_TAGS + 1):
         at = word(12 + 4 * tags, 32)
-        here, kind = z3.And(here, bytes_.reach(at + 4)), bytes_.number(at, 2)
+        is_told = bytes_.is_bare and tags == 0
+        here, kind = z3.And(here, z3.Or(is_told, bytes_.reach(at + 4))), bytes_.number(at, 2)
         is_4 = z3.Or(is_4, z3.And(here, kind == 0x0800))
         is_6 = z3.Or(is_6, z3.And(here, kind == 0x86DD))
         header = z3.If(z3.And(here, one_of(kind, (0x0800, 0x86DD))), at + 2, header)
