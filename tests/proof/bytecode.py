@@ -79,9 +79,9 @@ class Program:
         changed[at] = replace(changed[at], **changes)
         return replace(self, instructions=tuple(changed))
 
-    def without_ethernet(self):
-        """The same, where frames have no Ethernet header."""
-        return replace(self, hook=self.hook.bare())
+    def of_frames(self, is_bare):
+        """The same with frames that have no Ethernet header, or with those that have one."""
+        return replace(self, hook=self.hook.of(is_bare))
 
 
 def read(path, section, name):

@@ -16,7 +16,7 @@ REASONS = {"no IP": spec.NOT_IP, "malformed": spec.MALFORMED, "too many tags": s
 
 @dataclass
 class Place:
-    """From where on nothing but the reason matters: where it is (a register, or a place on the stack), and whether it is one to drop for."""
+    """From where on nothing but the reason matters: where that is (a register, or a place on the stack), and whether it is one to drop."""
 
     state: State
     where: tuple
@@ -52,6 +52,13 @@ def same(one, other):
     if isinstance(one, Pointer) and isinstance(other, Pointer):
         return (one.region, one.offset.get_id()) == (other.region, other.offset.get_id())
     return z3.is_expr(one) and z3.is_expr(other) and one.get_id() == other.get_id()
+
+
+def what_is_known(cut):
+    """Where that is, what kind of frames come there, and what each register and the stack bring along."""
+    of = lambda value: (value.region, value.offset.get_id()) if isinstance(value, Pointer) else value.get_id()
+    registers, stack = ({at: of(value) for at, value in values.items()} for values in (cut.state.registers, cut.state.stack))
+    return cut.kind, cut.state.at, registers, stack
 
 
 def places(cuts):

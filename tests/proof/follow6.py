@@ -6,7 +6,6 @@ and what is a reply `replies`.
 It reads the packet anew, so this is about every IPv6 frame.
 """
 
-import copy
 from dataclasses import replace
 
 import z3
@@ -47,15 +46,12 @@ BY, NUMBER, PLACE = unknown("by", 32), unknown("number"), unknown("place", 32)
 def prove(function, world, settings):
     """Of whatever it is called with, about an IPv6 packet. First it reads the packet, and asks for no setting before it has."""
     called_with = {"by": BY, "number": NUMBER, "place": PLACE, **told_apart()}
-    arrivals = arrived(function, world, called_with)
-    if world.hook.is_late:
-        arrivals += arrived(function, World(settings, world.hook.bare()), called_with)
+    hooks = [world.hook.of(is_bare) for is_bare in ((False, True) if world.hook.is_late else (False,))]
+    arrivals = [arrival for hook in hooks for arrival in arrived(function, World(settings, hook), called_with)]
     at, live = arrivals[0].state.at, Machine(function, world).live
     if any(arrival.state.at != at for arrival in arrivals):
         raise Unproved("some packets are read otherwise than others")
     any_ = {"high": HIGH, "low": LOW, "neighbour": NEIGHBOUR, **called_with}
-    world = copy.copy(world)
-    world.settings = lambda number: not_bare(settings, number)
     # A place on the stack may have a pointer for some of what the function is called with, and a number for all else.
     for by_other in (True, False) if have_other_pointers(arrivals) else (None,):
         is_so = [] if by_other is None else [(BY == BY_OTHER) == by_other]
@@ -79,12 +75,6 @@ def arrived(function, world, called_with):
     numbers = {"high": source.high, "low": source.low, "neighbour": is_neighbour, **called_with}
     return [Arrival(end, numbers, [*facts, end.when]) for end in ends if can_be(*facts, end.when)]
 
-
-def not_bare(settings, number):
-    """Behind that point nothing depends on whether frames have an Ethernet header."""
-    if number == BARE:
-        raise Unproved("a packet is read once more")
-    return settings.word(number)
 
 
 def have_other_pointers(arrivals):
@@ -121,7 +111,8 @@ def of_any(function, world, settings, begin, is_so):
     kind = z3.If(is_reply, word(labelled.REPLY), labelled.kind_of_drop(settings, unknown("clock0")))
     counter = labelled.counter(settings, world.processor, label, kind)
     reads = [("OVERLAP", [word(0)]), (ALLOWED6, [z3.Concat(HIGH, LOW)]), (REPLIES, [word(0)])]
-    for end, here in parts.runs(function, world, SUMMARIES, begin, lambda *_: False, [*settings.label_facts, *facts, *is_so], are_alike=True):
+    facts = [*settings.label_facts, *facts, *is_so]
+    for end, here in parts.runs(function, world, SUMMARIES, begin, lambda *_: False, facts, are_alike=True):
         # What looks up for which list a hit counts reads tables, too.
         asked = tuple(read for read in end.reads if read.table in (table for table, _ in reads))
         read_in_order(replace(end, reads=asked), reads, here)

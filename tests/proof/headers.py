@@ -32,7 +32,7 @@ class Headers:
         machine = FrameMachine(program, self.world)
         self.live, self.start = machine.live, machine.beginning()
         # Where each part begins. Where headers are read is found as one comes there.
-        # The last circles are those of extension headers. One before them looks behind tags, and is gone round as often as there may be any.
+        # The last circles are those of extension headers. One before them looks behind tags; it is gone round as often as there are any.
         circles = parts.heads(machine)[-len(prefixes):]
         self.names = {head: prefix + "extension" for head, prefix in zip(circles, prefixes, strict=True)}
         self.arrived = {}

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 # Bytes of an Ethernet header.
 ETHERNET = 14
 XDP_LOAD_BYTES, SKB_LOAD_BYTES = 189, 26
+# Fields that mean something else where frames have no Ethernet header.
+OF_FRAME = ("data", "data_end", "protocol")
 
 
 @dataclass(frozen=True)
@@ -29,17 +31,17 @@ class Hook:
     load_bytes: int
     # Does the kernel join frames before, and remove VLAN tags?
     is_late: bool
-    # Has no frame an Ethernet header?
-    is_bare: bool = False
+    # Has no frame an Ethernet header? None where it must not matter: then no program may ask.
+    is_bare: bool | None = False
 
     @property
     def shift(self):
         """How far before a frame its Ethernet header would begin that it does not have."""
         return ETHERNET if self.is_bare else 0
 
-    def bare(self):
-        """The same with frames that have none."""
-        return replace(self, is_bare=True)
+    def of(self, is_bare):
+        """The same with one kind of frames."""
+        return replace(self, is_bare=is_bare)
 
     def field_at(self, offset):
         return dict(self.fields).get(offset)
@@ -51,7 +53,7 @@ XDP = Hook("", "xdp.frags", "judge", "root", "filterd_root", 1, 2, ((0, "data"),
 TC = Hook("TC, ", "classifier", "judge-tc", "root-tc", "filterd_tc_root", 2, -1,
           ((0, "length"), (16, "protocol"), (20, "has_tag"), (24, "tag"), (40, "interface"), (76, "data"), (80, "data_end"),
            (164, "joined")),
-          ("data", "data_end", "protocol", "has_tag", "tag"), SKB_LOAD_BYTES, is_late=True)
+          OF_FRAME + ("has_tag", "tag"), SKB_LOAD_BYTES, is_late=True, is_bare=None)
 HOOKS = XDP, TC
 
 

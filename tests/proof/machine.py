@@ -12,7 +12,7 @@ import z3
 import flow
 import specification as spec
 from bytecode import CALL, CONSTANT, EXIT, JUMP, JUMPS32, LOAD, LONG_JUMP, STORE, STORE_IMMEDIATE
-from hook import XDP
+from hook import OF_FRAME, XDP
 from operations import calculate, compare
 from settings import BARE, SETS
 from states import Pointer, Read, State, Unproved, Write, known, number_of, put, same, shape_of
@@ -70,10 +70,20 @@ class World:
         return z3.simplify(spec.bytes_of(wide(self.received), self.joined, LENGTH_OF_HEADERS))
 
     def settings(self, number):
-        return word(int(self.hook.is_bare)) if number == BARE else self.all_settings.word(number)
+        if number != BARE:
+            return self.all_settings.word(number)
+        self.must_know_frames()
+        return word(int(self.hook.is_bare))
+
+    def must_know_frames(self):
+        """What a theorem says of both kinds of frames at once asks for neither."""
+        if self.hook.is_bare is None:
+            raise Unproved("it matters whether frames have an Ethernet header")
 
     def field(self, name):
         """A field of the context. The kernel tells the type as it is on the wire."""
+        if name in OF_FRAME:
+            self.must_know_frames()
         match name:
             case "data":
                 return Pointer("frame", word(self.hook.shift))
@@ -404,6 +414,7 @@ class Machine:
 
     def load_bytes(self, state):
         """A copy of what lies there, wherever it lies, or nothing and an error."""
+        self.world.must_know_frames()
         _, at, into, size = (state.registers[register] for register in range(1, 5))
         begin, size = known(into.offset), known(size)
         at = self.within_frame(known(low(at, 32)) + self.world.hook.shift, size)

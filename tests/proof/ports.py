@@ -190,7 +190,8 @@ def spared(machine, packet, settings, begin):
     allowed, replied = [("OVERLAP", is_allowed, spec.ALLOWED), (packet.allowed, None, None)], [("filterd_replies", is_reply, spec.REPLY)]
     if packet.family == 4:
         return last(machine, packet, settings, begin, facts, allowed + replied)
-    is_6, is_neighbour = spec.source(world.frame, world.length, world.removed).is_ipv6, six.is_neighbour_discovery(world.frame, world.length)
+    is_6 = spec.source(world.frame, world.length, world.removed).is_ipv6
+    is_neighbour = six.is_neighbour_discovery(world.frame, world.length)
     begin = part(machine, begin, facts, allowed, reads_context)
     begin = part(machine, begin, [*facts, is_6], [("the frame", is_neighbour, six.NEIGHBOUR)], looks_further(world.hook))
     return last(machine, packet, settings, begin, facts, replied)

@@ -200,10 +200,12 @@ def of_other_machine(judge, other, change=lambda program: program):
 
 
 def of_shared(judge, other, names):
-    """What is proved of the one judge holds of the other, for functions that are the same and read nothing that the hooks tell."""
+    """What is proved of the one judge holds of the other, for functions that are the same and call no others. They are given no context."""
     for name in names:
-        ones, others = (bytecode.functions(path)[".text", name] for path in (judge, other))
-        follows(f"{name} is the same", z3.BoolVal(ones == others))
+        one, twin = (bytecode.functions(path)[".text", name] for path in (judge, other))
+        follows(f"{name} is the same", z3.BoolVal(one == twin))
+        called = {this.symbol for this in one.instructions if this.code == bytecode.CALL and this.symbol}
+        follows(f"{name} calls what is the same", z3.BoolVal(called <= set(names)))
 
 
 def of_headers(function):
@@ -229,8 +231,8 @@ OF = {
 }
 
 
-# Proved at TC of frames without an Ethernet header, too: what reads a frame.
-OF_BARE = of_source, of_replies, with_ports.of_by_port, with_ports.of_header, with_ports.of_port, with_ports.of_clauses6
+# What reads a frame: at TC proved of frames with an Ethernet header, and of those without.
+OF_FRAMES = of_source, of_replies, with_ports.of_by_port, with_ports.of_header, with_ports.of_port, with_ports.of_clauses6
 
 
 def theorems(judge, others):
@@ -297,18 +299,18 @@ def of_tc(judge, judge_tc):
     name = f"shared: {len(shared)} functions are those of the judge for XDP, instruction by instruction"
     yield TC.prefix + name, of_shared, (judge, judge_tc, shared)
     for name, prove, arguments in of_judge(judge_tc, LAYOUTS_OF_TC):
-        if getattr(arguments[0], "name", None) not in shared:
+        if prove in OF_FRAMES:
+            yield from of_both(name, prove, arguments[0])
+        elif getattr(arguments[0], "name", None) not in shared:
             yield TC.prefix + name, prove, arguments
-        if prove in OF_BARE:
-            yield f"{TC.prefix}without Ethernet headers, {name}", prove, tuple(map(without_ethernet, arguments))
     what = "headers: of every frame the length of its headers, which frames of the wire that were joined have each"
-    yield TC.prefix + what, of_headers, (the_function(judge_tc, HEADERS),)
-    what = "headers: the length of headers, where the specification finds one"
-    yield f"{TC.prefix}without Ethernet headers, {what}", of_headers, (the_function(judge_tc, HEADERS).without_ethernet(),)
+    yield from of_both(what, of_headers, the_function(judge_tc, HEADERS))
 
 
-def without_ethernet(argument):
-    return argument.without_ethernet() if isinstance(argument, bytecode.Program) else argument
+def of_both(name, prove, function):
+    """Of frames with an Ethernet header, and of those without."""
+    yield TC.prefix + name, prove, (function.of_frames(False),)
+    yield f"{TC.prefix}without Ethernet headers, {name}", prove, (function.of_frames(True),)
 
 
 def long_theorems(judge):
@@ -332,7 +334,7 @@ def faults(judge):
             program = the_function(path, mutant.function) if mutant.function else the_judge(path)
             program = the_root(path) if mutant.of == mutants.ROOT else program
             program = the_egress(path) if mutant.of == mutants_of_flows.EGRESS else program
-            program = program.without_ethernet() if mutant.of == mutants_of_tc.BARE else program
+            program = program.of_frames(mutant.of == mutants_of_tc.BARE) if OF[mutant.of] in (of_source, of_headers) else program
             yield f"{prefix}{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
 
 

@@ -27,8 +27,8 @@ TCP_AGE, OTHER_AGE = 5 * 24 * 3600 * SECOND, 180 * SECOND
 
 @dataclass
 class Bytes:
-    """A frame, of which a number may be read anywhere: as it is on the wire. Where it has no Ethernet header its type is told, however short
-    it is."""
+    """A frame, of which a number may be read anywhere: as it is on the wire. Of one without an Ethernet header the type is told, however
+    short it is."""
 
     frame: object
     length: z3.BitVecRef
