@@ -243,26 +243,32 @@ def theorems(judge, others):
             places = judge.with_name(name), other.with_name(name)
             yield f"the {whose} object for {other.parent.name} has the same", of_other_machine, places
     yield "settings: those that the daemon gives judges are as theorems take them to be", of_settings, ()
-    yield from of_judge(judge, LAYOUTS)
-    yield from of_tc(judge, judge.with_name(TC.judge))
+    yield from of_ipv6(judge)
+    # The solver takes longer for these behind others.
     for layout in LAYOUTS:
         what = f"moves, lanes {layout}: whoever looks while one comes finds what is so at one moment; nobody else leaves or comes"
         yield what, moves.prove, (layout,)
     for lemma in [*scheme.LEMMAS, *scheme6.LEMMAS]:
         yield f"scheme: {lemma.__doc__.split('.')[0].split(':')[0]}", lemma, ()
+    yield from of_judge(judge, LAYOUTS)
+    yield from of_tc(judge, judge.with_name(TC.judge))
     yield "own flows: an answer is looked up by the key of what it answers, and no other flow has that", answers.prove, ()
     what = "egress: of every frame that is sent what begins a flow is noted, or keeps it up; nothing else is written, and it goes on"
     yield what, of_egress, (the_egress(judge),)
 
 
-def of_judge(judge, layouts):
-    """The same of a judge at one hook, and of the root beside it."""
-    yield "root: it jumps to the judge, with the packet as it is; where there is none, the packet passes", of_root, (the_root(judge),)
-    program = the_judge(judge)
+def of_ipv6(judge):
+    """The same of how a judge at one hook looks for IPv6 sources."""
     name = "judgement, IPv6: the reason for every IPv6 source; words read once for each prefix and in order"
-    yield name, of_judgement6, (program,)
+    yield name, of_judgement6, (the_judge(judge),)
     what = "allowed, IPv6: an IPv6 source is allowed if the set to allow holds it; words read once for each prefix and in order"
     yield what, of_allowed6, (the_function(judge, allowed6.ALLOWED6),)
+
+
+def of_judge(judge, layouts):
+    """The same of all else that it does, and of the root beside it."""
+    yield "root: it jumps to the judge, with the packet as it is; where there is none, the packet passes", of_root, (the_root(judge),)
+    program = the_judge(judge)
     yield "source: of every frame the judge finds the sender that the specification finds", of_source, (program,)
     yield "counting: of every reason follow the verdict and its counters, and nothing else is written", of_counting, (program,)
     for name in labels.COUNTING:
@@ -298,7 +304,7 @@ def of_tc(judge, judge_tc):
                     if function == bytecode.functions(judge).get((section, name)))
     name = f"shared: {len(shared)} functions are those of the judge for XDP, instruction by instruction"
     yield TC.prefix + name, of_shared, (judge, judge_tc, shared)
-    for name, prove, arguments in of_judge(judge_tc, LAYOUTS_OF_TC):
+    for name, prove, arguments in [*of_ipv6(judge_tc), *of_judge(judge_tc, LAYOUTS_OF_TC)]:
         if prove in OF_FRAMES:
             yield from of_both(name, prove, arguments[0])
         elif getattr(arguments[0], "name", None) not in shared:
