@@ -28,11 +28,13 @@ class Headers:
 
     def __init__(self, program, world, prefixes):
         self.program, self.world = program, of_any_frame(world)
-        self.bytes = spec.Bytes(self.world.frame, self.world.length)
+        self.bytes = spec.Bytes(self.world.frame, self.world.length, world.hook.is_bare)
         machine = FrameMachine(program, self.world)
         self.live, self.start = machine.live, machine.beginning()
         # Where each part begins. Where headers are read is found as one comes there.
-        self.names = {head: prefix + "extension" for head, prefix in zip(parts.heads(machine), prefixes, strict=True)}
+        # The last circles are those of extension headers. One before them looks behind tags; it is gone round as often as there are any.
+        circles = parts.heads(machine)[-len(prefixes):]
+        self.names = {head: prefix + "extension" for head, prefix in zip(circles, prefixes, strict=True)}
         self.arrived = {}
 
     def ended(self, end, here, goes_on, carried):
@@ -87,6 +89,9 @@ class Headers:
 
     def to_header(self, point, condition, header, farthest):
         numbers = {"header": header, "before": header - BEFORE.get(point, 0)}
+        if self.world.hook.is_bare:
+            # From where the kernel counts.
+            numbers["in frame"] = z3.simplify(header - self.world.hook.shift)
         return z3.And(condition, within(header, farthest)), numbers
 
     def packet(self, condition=z3.BoolVal(True)):
