@@ -76,7 +76,7 @@ pub fn bytes(context: *mut Raw) -> u64 {
 #[inline(never)]
 extern "C" fn filterd_headers(context: *mut Raw) -> u32 {
     let frame = Anywhere { context };
-    flow::length_of_headers(&frame).unwrap_or(0).wrapping_sub(frame.shift())
+    flow::length_of_headers(&frame).map_or(0, |length| length.wrapping_sub(frame.shift()))
 }
 
 /// Puts the number of frames into the word that says how a list counts them.
