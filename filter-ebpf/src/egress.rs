@@ -112,9 +112,6 @@ impl<const BARE: bool> Bytes for Sent<'_, BARE> {
     /// Positions are those in a frame with an Ethernet header.
     #[inline(always)]
     fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
-        if BARE && at == TYPE {
-            return Some([u32::from(self.protocol()); N]);
-        }
         let at = if BARE { at.wrapping_sub(ETHERNET) } else { at };
         let mut copy = MaybeUninit::<[u32; N]>::uninit();
         let frame = self.0.skb.skb.cast();
@@ -125,5 +122,11 @@ impl<const BARE: bool> Bytes for Sent<'_, BARE> {
         #[allow(unsafe_code, reason = "a frame is copied by a helper")]
         // SAFETY: the kernel has written all of it, and any bytes form valid numbers.
         (refused == 0).then(|| unsafe { copy.assume_init() })
+    }
+
+    /// Without an Ethernet header there are no tags either.
+    #[inline(always)]
+    fn kind(&self, at: usize) -> Option<[u32; 1]> {
+        if BARE { (at == TYPE).then(|| [u32::from(self.protocol())]) } else { self.words(at) }
     }
 }

@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::process::Stdio;
 
 use harness::limited::LimitedCommand;
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net, Tun};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, GATEWAY, Net, Tun};
 use serde_json::json;
 
 /// FAULTS: generic XDP attached there, and dropped nothing.
@@ -57,9 +57,9 @@ fn native_mode_is_refused_on_tun() {
 #[test]
 fn tunnels_drop_listed_inner_sources() {
     for (kind, words, protocol, listed, other) in [
-        ("ipip", "type ipip local 192.0.2.1 remote 192.0.2.2", 4, ATTACKER, BYSTANDER),
-        ("sit", "type sit local 192.0.2.1 remote 192.0.2.2", 41, ATTACKER6, BYSTANDER6),
-        ("gre", "type gre local 192.0.2.1 remote 192.0.2.2", 47, ATTACKER, BYSTANDER),
+        ("ipip", "type ipip local 198.19.255.1 remote 198.19.255.254", 4, ATTACKER, BYSTANDER),
+        ("sit", "type sit local 198.19.255.1 remote 198.19.255.254", 41, ATTACKER6, BYSTANDER6),
+        ("gre", "type gre local 198.19.255.1 remote 198.19.255.254", 47, ATTACKER, BYSTANDER),
     ] {
         let mut net = Net::new();
         let mut added = net.host().command("ip");
@@ -74,7 +74,7 @@ fn tunnels_drop_listed_inner_sources() {
         let within = |source: &str| {
             let mut content = if kind == "gre" { vec![0, 0, 8, 0] } else { Vec::new() };
             content.extend(&Frame::from(source).bytes([6; 6])[14..]);
-            Frame::from("192.0.2.2").transport(protocol, content)
+            Frame::from(GATEWAY).transport(protocol, content)
         };
         // The taps see the outer packet, so the inner ones are counted.
         let _outer = net.arrivals(0, &[within(listed), within(other)]);
@@ -88,7 +88,9 @@ fn tunnels_drop_listed_inner_sources() {
 fn own_flows_over_tun_get_replies() {
     let mut net = Net::new();
     let tun = Tun::new(net.host(), "tun0");
-    net.host().ip_all(&format!("addr add 10.9.0.1/24 dev tun0\nroute replace {ATTACKER}/32 dev tun0 src 10.9.0.1\n"));
+    net.host().ip_all(&format!(
+        "addr add 10.9.0.1/24 dev tun0\nroute replace {ATTACKER}/32 dev tun0 src 10.9.0.1\n"
+    ));
     net.start("interfaces: [tun0]\nmatch: new\nblock: [203.0.113.7]");
     let asker = net.host().entered(|| UdpSocket::bind(("10.9.0.1", 0))).expect("there are ports");
     asker.connect((ATTACKER, 53)).expect("there is a way");

@@ -94,7 +94,11 @@ fn doctor_shows_how_to_remove_foreign_program() {
     let net = Net::new();
     let foreign = ForeignProgram::attach(net.host(), "eth0");
     let told = doctor(&net, &["--iface", "eth0"]).succeeds();
-    told.clone().says("warn  xdp eth0").says("works by TC beside it").says(foreign.name).says(&format!("id {}", foreign.id));
+    told.clone()
+        .says("warn  xdp eth0")
+        .says("works by TC beside it")
+        .says(foreign.name)
+        .says(&format!("id {}", foreign.id));
     told.says("ip link set dev eth0 xdpdrv off");
 }
 

@@ -44,7 +44,10 @@ fn joined_frames_count_as_sent() {
     let link = net.host().ip("-s -json link show eth0");
     let link: Value = serde_json::from_str(&link).expect("ip speaks JSON");
     let received = link[0]["stats64"]["rx"]["packets"].as_u64().expect("a number");
-    assert!(received < segments, "nothing was joined, so this shows nothing: {received} frames, {segments} segments");
+    assert!(
+        received < segments,
+        "nothing was joined, so this shows nothing: {received} frames, {segments} segments"
+    );
 }
 
 /// What filterd counted of the listed sender.

@@ -185,7 +185,9 @@ fn interface_renamed_offline_stays_filtered() {
 fn interface_renamed_and_moved_offline_stays_filtered() {
     let mut net = Net::with_links(2);
     if net.tc_mode() == "clsact" {
-        println!("SKIPPED moves between namespaces: the kernel removes filters of clsact there (links of TCX stay, Linux 6.6)");
+        println!(
+            "SKIPPED moves between namespaces: the kernel removes filters of clsact there (links of TCX stay, Linux 6.6)"
+        );
         return;
     }
     net.start(BOTH);

@@ -7,6 +7,7 @@ use super::card::Card;
 use super::configuration::{Wanted, WantedInterfaces};
 use super::device::Device;
 use super::findings::{Findings, Health};
+use super::xdp::XdpFinding;
 use super::{Subject, card, xdp};
 use crate::config::{Mode, pin};
 use crate::kernel::{KernelError, UNNAMED, probe};
@@ -60,13 +61,7 @@ fn candidates(devices: &[Device]) -> Vec<String> {
     devices.iter().filter(is_one).map(|device| device.name().to_owned()).collect()
 }
 
-fn look_at(
-    device: &Device,
-    devices: &[Device],
-    mode: Mode,
-    subject: &Subject,
-    findings: &mut Findings,
-) {
+fn look_at(device: &Device, devices: &[Device], mode: Mode, subject: &Subject, findings: &mut Findings) {
     let by_number = |index: Option<u32>| devices.iter().find(|other| Some(other.known.index) == index);
     let master = by_number(device.master);
     let lower = by_number(device.lower).filter(|_| !device.leads_elsewhere);
@@ -156,7 +151,8 @@ fn parts(bond: &Device, devices: &[Device], card_of: fn(u32) -> Card, findings: 
     }
     for part in parts {
         let expected = xdp::expect(part, None, &card_of(part.known.index));
-        for (health, told, remedy) in expected.into_iter().filter(|(health, ..)| *health != Health::Ok) {
+        let matters = |(health, told, _): &XdpFinding| *health != Health::Ok || told.ends_with(xdp::USES_TC);
+        for (health, told, remedy) in expected.into_iter().filter(matters) {
             let told = format!("{told} (it is a part of {})", printable::on_one_line(bond.name()));
             findings.of(part.name(), XDP, health, told, remedy);
         }
@@ -227,9 +223,13 @@ fn judge_other(
     }
     let (health, message) = match mode {
         Mode::Native => (Health::Fail, told.message),
-        Mode::Auto | Mode::Tc | Mode::Generic => {
-            (Health::Warn, format!("{}; filterd works by TC beside it, and never sees what it drops or redirects", told.message))
-        }
+        Mode::Auto | Mode::Tc | Mode::Generic => (
+            Health::Warn,
+            format!(
+                "{}; filterd works by TC beside it, and never sees what it drops or redirects",
+                told.message
+            ),
+        ),
     };
     findings.of(name, XDP, health, message, remedy(program, name, told.remedy));
 }

@@ -81,7 +81,8 @@ pub async fn named(name: &str) -> Result<Option<KernelInterface>, KernelError> {
 /// Sends a message whenever an interface appears, disappears or changes, or when its filters do. Several changes may result in one
 /// message.
 pub fn changes() -> io::Result<mpsc::Receiver<()>> {
-    let (connection, _, mut messages) = rtnetlink::new_multicast_connection(&[MulticastGroup::Link, MulticastGroup::Tc])?;
+    let (connection, _, mut messages) =
+        rtnetlink::new_multicast_connection(&[MulticastGroup::Link, MulticastGroup::Tc])?;
     let (tell, told) = mpsc::channel(1);
     tokio::spawn(connection);
     tokio::spawn(async move {
@@ -112,8 +113,7 @@ pub fn read(message: &LinkMessage) -> KernelInterface {
             interface.mtu = *mtu;
         }
         if let LinkAttribute::LinkInfo(about) = attribute {
-            interface.is_veth =
-                about.iter().any(|about| matches!(about, LinkInfo::Kind(InfoKind::Veth)));
+            interface.is_veth = about.iter().any(|about| matches!(about, LinkInfo::Kind(InfoKind::Veth)));
         }
         if let LinkAttribute::Xdp(details) = attribute {
             interface.occupant = occupant(details);
@@ -125,6 +125,7 @@ pub fn read(message: &LinkMessage) -> KernelInterface {
 fn occupant(details: &[LinkXdp]) -> Option<Occupant> {
     let id =
         details.iter().find_map(|detail| if let LinkXdp::ProgId(id) = detail { Some(*id) } else { None })?;
-    let is_generic = details.iter().any(|detail| matches!(detail, LinkXdp::Attached(XdpAttached::SocketBuffer)));
+    let is_generic =
+        details.iter().any(|detail| matches!(detail, LinkXdp::Attached(XdpAttached::SocketBuffer)));
     Some(Occupant { id, is_generic })
 }

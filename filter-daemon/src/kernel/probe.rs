@@ -9,8 +9,8 @@ use aya::programs::{ProgramInfo, ProgramType, loaded_programs};
 use aya::sys::{BpfHelper, is_helper_supported, is_map_supported, is_program_supported};
 
 use super::KernelError;
-use super::broker::{occupied, root, tc};
 use super::broker::surroundings::LoadedPrograms;
+use super::broker::{occupied, root, tc};
 use super::error::errno_of;
 use super::hook::Hook;
 use super::interface::{KernelInterface, Occupant};
@@ -74,8 +74,11 @@ pub fn another_in_tc(interface: &KernelInterface, directory: &Path) -> Option<Ke
         root.ok().map(|root| root.id())
     });
     let neighbours = LoadedPrograms::look();
-    let others = tc::roots_on(interface.index, root::NAME_TC).into_iter().filter(|id| !ours.contains(&Some(*id)));
-    let other = others.map(|id| Occupant { id, is_generic: false }).find(|it| occupied::is_filterd(it.id, &neighbours))?;
+    let others =
+        tc::roots_on(interface.index, root::NAME_TC).into_iter().filter(|id| !ours.contains(&Some(*id)));
+    let other = others
+        .map(|id| Occupant { id, is_generic: false })
+        .find(|it| occupied::is_filterd(it.id, &neighbours))?;
     Some(occupied::refusal(&other, &interface.name, &neighbours))
 }
 

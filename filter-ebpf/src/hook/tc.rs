@@ -68,7 +68,11 @@ fn joined(context: *mut Raw) -> u32 {
 #[inline(always)]
 pub fn bytes(context: *mut Raw) -> u64 {
     let more = joined(context) - 1;
-    if more == 0 { length(context) } else { length(context) + u64::from(more) * u64::from(filterd_headers(context)) }
+    if more == 0 {
+        length(context)
+    } else {
+        length(context) + u64::from(more) * u64::from(filterd_headers(context))
+    }
 }
 
 /// The length of all headers, to where the data of TCP or UDP begins. A separate function, because few frames need it.

@@ -175,7 +175,13 @@ impl EgressProgram {
         let open = |pin| MapData::from_pin(pin).map_err(|error| failed(&error));
         let flows = Map::LruHashMap(open(pins.flows())?);
         let flows = BpfHashMap::try_from(flows).map_err(|error| failed(&error))?;
-        Ok(Self { object, ids: HashMap::new(), flows, pinned: open(pins.flows())?, ports: open(pins.ports())? })
+        Ok(Self {
+            object,
+            ids: HashMap::new(),
+            flows,
+            pinned: open(pins.flows())?,
+            ports: open(pins.ports())?,
+        })
     }
 
     /// The program of this name, which is loaded when it is first needed.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use aya::programs::links::PinnedLink;
 
 use super::super::KernelError;
-use super::{egress, link};
 use super::pins::Pins;
+use super::{egress, link};
 use crate::config::pin;
 
 #[derive(Debug, Default)]

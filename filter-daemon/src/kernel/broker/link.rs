@@ -304,8 +304,12 @@ impl Rung {
     /// Whether an attachment in this mode may stay.
     fn allows(self, mode: AttachMode) -> bool {
         match (self, mode) {
-            (Self::Native(_), AttachMode::Native) | (Self::Tc(_), AttachMode::Tcx | AttachMode::Clsact) => true,
-            (Self::Native(_), AttachMode::Tcx | AttachMode::Clsact) | (Self::Tc(_), AttachMode::Native) => false,
+            (Self::Native(_), AttachMode::Native) | (Self::Tc(_), AttachMode::Tcx | AttachMode::Clsact) => {
+                true
+            }
+            (Self::Native(_), AttachMode::Tcx | AttachMode::Clsact) | (Self::Tc(_), AttachMode::Native) => {
+                false
+            }
         }
     }
 
@@ -385,7 +389,9 @@ fn attach_native(
 
 fn refusal(interface: &KernelInterface, source: io::Error) -> KernelError {
     let hint = match source.raw_os_error() {
-        Some(nix::libc::EPERM | nix::libc::EACCES) => "filterd needs CAP_NET_ADMIN: run it as root".to_owned(),
+        Some(nix::libc::EPERM | nix::libc::EACCES) => {
+            "filterd needs CAP_NET_ADMIN: run it as root".to_owned()
+        }
         Some(nix::libc::EBUSY | nix::libc::EEXIST) => {
             "another XDP program came in between, or one sits on a device above it (macvlan)".to_owned()
         }
@@ -409,7 +415,9 @@ fn refuse_beside_another(
     neighbours: &LoadedPrograms,
 ) -> Result<(), KernelError> {
     let other = tc::roots_on(interface.index, NAME_TC).into_iter();
-    match other.map(|id| Occupant { id, is_generic: false }).find(|it| occupied::is_filterd(it.id, neighbours))
+    match other
+        .map(|id| Occupant { id, is_generic: false })
+        .find(|it| occupied::is_filterd(it.id, neighbours))
     {
         Some(other) => Err(occupied::refusal(&other, &interface.name, neighbours)),
         None => Ok(()),

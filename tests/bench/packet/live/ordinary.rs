@@ -56,7 +56,10 @@ impl Ordinary {
                     random ^= random << 13;
                     random ^= random >> 7;
                     random ^= random << 17;
-                    dress(frame, crowd::address(self.first + ((random >> 20) % u64::from(self.count)) as u32));
+                    dress(
+                        frame,
+                        crowd::address(self.first + ((random >> 20) % u64::from(self.count)) as u32),
+                    );
                 }
                 send_all(&socket, &eth0, &batch, &mut headers)?;
                 sent += BATCH as u32;

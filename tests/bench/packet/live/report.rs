@@ -135,8 +135,8 @@ fn cell(figures: Figures) -> String {
 /// What was aimed at, and whether it holds here.
 fn goals(outcomes: &[Outcome]) -> Vec<Goal> {
     use Contender::{
-        DropAll, DropAllTc, Filterd, FilterdTc, FilterdTotal, FilterdWatched, Hash, Ipset, NftIngress, NftPrerouting,
-        XdpFilter,
+        DropAll, DropAllTc, Filterd, FilterdTc, FilterdTotal, FilterdWatched, Hash, Ipset, NftIngress,
+        NftPrerouting, XdpFilter,
     };
     let own = listed(outcomes, Filterd);
     let added = |of| find(outcomes, of).added.median;
@@ -159,11 +159,17 @@ fn goals(outcomes: &[Outcome]) -> Vec<Goal> {
     goals.push(Goal::most("added to other frames, ns", added(Filterd), 70.0));
     goals.extend([Hash, XdpFilter, NftIngress, NftPrerouting, Ipset].map(share));
     let of_ordinary = |of| find(outcomes, of);
-    let dropping = of_ordinary(FilterdTc).ordinary_listed.median / of_ordinary(DropAllTc).ordinary_listed.median;
-    let passing = of_ordinary(FilterdTc).ordinary_added.median / of_ordinary(NftIngress).ordinary_added.median;
+    let dropping =
+        of_ordinary(FilterdTc).ordinary_listed.median / of_ordinary(DropAllTc).ordinary_listed.median;
+    let passing =
+        of_ordinary(FilterdTc).ordinary_added.median / of_ordinary(NftIngress).ordinary_added.median;
     let share = stream(outcomes, FilterdTc) / stream(outcomes, Contender::Nobody);
     goals.push(Goal::least(&format!("a TCP stream: {FilterdTc} ÷ no filter"), share, 0.9));
-    goals.push(Goal::most(&format!("ordinary buffers, a listed frame: {FilterdTc} ÷ dropping all in TC"), dropping, 1.15));
+    goals.push(Goal::most(
+        &format!("ordinary buffers, a listed frame: {FilterdTc} ÷ dropping all in TC"),
+        dropping,
+        1.15,
+    ));
     goals.push(Goal::most(&format!("ordinary buffers, added: {FilterdTc} ÷ {NftIngress}"), passing, 0.6));
     goals
 }

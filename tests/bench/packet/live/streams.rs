@@ -21,7 +21,8 @@ const AT_ONCE: usize = 1 << 17;
 pub fn rate(host: &Guarded) -> Result<f64> {
     let listener = host.net.host().entered(|| TcpListener::bind((HOST, 0))).context("cannot listen")?;
     let port = listener.local_addr()?.port();
-    let mut writer = host.net.peer().entered(|| TcpStream::connect((HOST, port))).context("cannot connect")?;
+    let mut writer =
+        host.net.peer().entered(|| TcpStream::connect((HOST, port))).context("cannot connect")?;
     let (mut reader, _) = listener.limited_accept().context("nobody connects")?;
     thread::scope(|scope| {
         let writing = scope.spawn(move || -> Result<()> {

@@ -11,8 +11,8 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::thread;
 
-use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact};
 use aya::programs::SchedClassifier;
+use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact};
 use futures_util::{StreamExt, TryStreamExt};
 use rtnetlink::Handle;
 use rtnetlink::packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
