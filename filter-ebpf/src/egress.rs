@@ -102,8 +102,11 @@ impl<const BARE: bool> Sent<'_, BARE> {
     fn protocol(&self) -> u16 {
         let context = self.0.skb.skb;
         #[allow(unsafe_code, reason = "the context is a raw pointer")]
-        // SAFETY: it is the context that the program was called with. Volatile, so that it is one load of 32 bits.
-        let protocol = unsafe { (&raw const (*context).protocol).read_volatile() };
+        // SAFETY: it is the context that the program was called with.
+        let protocol = unsafe { &raw const (*context).protocol };
+        #[allow(unsafe_code, reason = "the context is a raw pointer")]
+        // SAFETY: as above. Volatile, so that it is one load of 32 bits.
+        let protocol = unsafe { protocol.read_volatile() };
         protocol as u16
     }
 }

@@ -122,8 +122,8 @@ fn look_at(device: &Device, devices: &[Device], mode: Mode, subject: &Subject, f
 /// Says that filterd is attached there by TC, according to the daemon, or else to the pins.
 fn attached_by_tc(device: &Device, subject: &Subject) -> Option<String> {
     let known = subject.daemon.answer().into_iter().flat_map(|status| &status.interfaces);
-    let mode = known.filter(|known| known.name == device.name()).map(|known| known.mode.as_str());
-    let mode = mode.last().filter(|mode| matches!(*mode, "tcx" | "clsact"));
+    let mut modes = known.filter(|known| known.name == device.name()).map(|known| known.mode.as_str());
+    let mode = modes.next().filter(|mode| matches!(*mode, "tcx" | "clsact"));
     let is_pinned = || subject.pin_dir.join("links").join(pin::of(device.name())).symlink_metadata().is_ok();
     let pins = printable::path(&subject.pin_dir);
     match mode {

@@ -28,7 +28,7 @@ pub struct KernelInterface {
 /// What the frames of an interface begin with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Framing {
-    /// An Ethernet header.
+    /// They begin with an Ethernet header.
     #[default]
     Ethernet,
     /// The packet itself, as on tun, WireGuard, PPP and tunnels.
@@ -40,17 +40,23 @@ pub enum Framing {
 impl Framing {
     /// The framing of interfaces with this hardware type.
     fn of(kind: LinkLayerType) -> Self {
-        match kind {
-            LinkLayerType::Ether | LinkLayerType::Loopback => Self::Ethernet,
-            LinkLayerType::None
-            | LinkLayerType::Ppp
-            | LinkLayerType::Tunnel
-            | LinkLayerType::Tunnel6
-            | LinkLayerType::Sit
-            | LinkLayerType::Ipgre
-            | LinkLayerType::Ip6gre
-            | LinkLayerType::Rawip => Self::Bare,
-            _ => Self::Unknown,
+        const ETHERNET: [LinkLayerType; 2] = [LinkLayerType::Ether, LinkLayerType::Loopback];
+        const BARE: [LinkLayerType; 8] = [
+            LinkLayerType::None,
+            LinkLayerType::Ppp,
+            LinkLayerType::Tunnel,
+            LinkLayerType::Tunnel6,
+            LinkLayerType::Sit,
+            LinkLayerType::Ipgre,
+            LinkLayerType::Ip6gre,
+            LinkLayerType::Rawip,
+        ];
+        if ETHERNET.contains(&kind) {
+            Self::Ethernet
+        } else if BARE.contains(&kind) {
+            Self::Bare
+        } else {
+            Self::Unknown
         }
     }
 }

@@ -17,7 +17,7 @@ use super::mending::TamperingLog;
 use super::object;
 use super::pins::Pins;
 use super::storage;
-use super::tc::{self, Side, TcAttachment, TcPlace};
+use super::tc::{self, TcAttachment, TcPlace, TcSide};
 use crate::text::Explain;
 
 /// The names of the programs in the kernel: for frames with an Ethernet header, and for those without.
@@ -204,7 +204,7 @@ impl EgressProgram {
         pins: &Pins,
     ) -> Result<TcAttachment, KernelError> {
         let pin = pins.egress(name);
-        let place = TcPlace { name, index, side: Side::Sent, program: its, pin: &pin };
+        let place = TcPlace { name, index, side: TcSide::Sent, program: its, pin: &pin };
         if let Some(mut attached) = place.pinned(pins)? {
             place.return_to(&mut attached, self.program(its)?)?;
             return Ok(attached);
@@ -225,8 +225,8 @@ impl EgressProgram {
 /// Removes the pin of an interface, and detaches the program. True if it is detached.
 fn forget(name: &str, pins: &Pins) -> Result<bool, KernelError> {
     let pin = pins.egress(name);
-    let (is_off, _held) = tc::release(&pin, Side::Sent, NAME)?;
-    let (is_bare_off, _) = tc::release(&pin, Side::Sent, NAME_BARE)?;
+    let (is_off, _held) = tc::release(&pin, TcSide::Sent, NAME)?;
+    let (is_bare_off, _) = tc::release(&pin, TcSide::Sent, NAME_BARE)?;
     pins.forget_egress(name).map_err(|error| KernelError::load("remove the pin of an egress link", error))?;
     Ok(is_off && is_bare_off)
 }

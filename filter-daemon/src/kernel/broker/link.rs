@@ -23,7 +23,7 @@ use super::pins::Pins;
 use super::root::{NAME_TC, Root};
 use super::roots::Roots;
 use super::surroundings::{self, LoadedPrograms};
-use super::tc::{self, Side, TcAttachment, TcPlace};
+use super::tc::{self, TcAttachment, TcPlace, TcSide};
 use crate::config::Mode;
 use crate::text::Explain;
 pub use earlier::{hand_over, hook_of_pin, is_on_an_interface, release_all};
@@ -85,7 +85,7 @@ impl Links {
     pub fn detach(&mut self, interface: &str, pins: &Pins) -> Result<(), KernelError> {
         // The descriptor is dropped after the pin, so that the link is detached when this returns.
         let _held = self.0.remove(interface);
-        let (_, _pinned) = tc::release(&pins.link(interface), Side::Received, NAME_TC)?;
+        let (_, _pinned) = tc::release(&pins.link(interface), TcSide::Received, NAME_TC)?;
         pins.forget_link(interface).map_err(|error| KernelError::load("remove the pin of a link", error))
     }
 
@@ -198,7 +198,7 @@ impl Links {
         let (held, way) = attached(judges, interface, rungs, &pin)?;
         // The index may have been reassigned since the lookup. The link is then dropped again here.
         if let Err(gone) = surroundings::interface(name, interface.index) {
-            let (_, _pinned) = tc::release(&pin, Side::Received, NAME_TC)?;
+            let (_, _pinned) = tc::release(&pin, TcSide::Received, NAME_TC)?;
             _ = pins.forget_link(name);
             return Err(gone);
         }
@@ -221,7 +221,7 @@ impl Links {
         match attached(judges, interface, rungs, &pin) {
             Ok((held, way)) => {
                 let _before = self.0.insert(name.clone(), held);
-                let (_, _pinned) = tc::release(&pins.link_aside(name), Side::Received, NAME_TC)?;
+                let (_, _pinned) = tc::release(&pins.link_aside(name), TcSide::Received, NAME_TC)?;
                 pins.forget_link_aside(name).map_err(failed)?;
                 info!("{name}: attached in {} mode now, without a gap", way.0);
                 Ok(way)
@@ -321,7 +321,7 @@ impl Rung {
 }
 
 fn place<'a>(name: &'a str, index: u32, pin: &'a Path) -> TcPlace<'a> {
-    TcPlace { name, index, side: Side::Received, program: NAME_TC, pin }
+    TcPlace { name, index, side: TcSide::Received, program: NAME_TC, pin }
 }
 
 /// Attaches by the first of these ways that works, and pins the attachment.

@@ -73,10 +73,7 @@ fn costs(outcomes: &[Outcome]) -> Table {
             format!("{:.2}", outcome.listed.median / drop_all),
             cell(outcome.flood),
             cell(outcome.unlisted),
-            match outcome.of {
-                Contender::DropAll | Contender::DropAllTc => String::new(),
-                _ => cell(outcome.added),
-            },
+            if drops_all(outcome) { String::new() } else { cell(outcome.added) },
         ]
     };
     let heads = [
@@ -96,8 +93,7 @@ fn costs(outcomes: &[Outcome]) -> Table {
 
 fn ordinary(outcomes: &[Outcome]) -> Table {
     let row = |outcome: &Outcome| {
-        let is_all = matches!(outcome.of, Contender::DropAll | Contender::DropAllTc);
-        let added = if is_all { String::new() } else { cell(outcome.ordinary_added) };
+        let added = if drops_all(outcome) { String::new() } else { cell(outcome.ordinary_added) };
         vec![outcome.of.to_string(), cell(outcome.ordinary_listed), added]
     };
     Table {
@@ -105,6 +101,10 @@ fn ordinary(outcomes: &[Outcome]) -> Table {
         heads: ["filter", "a listed frame", "added to another frame"].map(str::to_owned).into(),
         rows: outcomes.iter().map(row).collect(),
     }
+}
+
+fn drops_all(outcome: &Outcome) -> bool {
+    matches!(outcome.of, Contender::DropAll | Contender::DropAllTc)
 }
 
 fn streams(outcomes: &[Outcome]) -> Table {
