@@ -107,13 +107,13 @@ fn recreated_interface_is_filtered_again() {
     assert_eq!(status["interfaces"][1]["gaps"], 3, "{status}");
 }
 
-/// Its link goes with it, which looks like a link that somebody has taken off.
+/// Its link is deleted with it, as if another process had detached the filter.
 #[test]
 fn deleted_interface_is_no_tampering() {
     let mut net = Net::with_links(2);
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     for _ in 0..30 {
-        // Whoever is told of the first look while the second happens.
+        // The first two changes make filterd look while the interface is deleted.
         net.host().ip_all("link set eth1 down\nlink set eth0 txqueuelen 999\nlink del eth1\n");
         net.wait_for_log("eth1 disappeared");
         net.host().ip_all("link add eth1 type veth peer name other\n");
