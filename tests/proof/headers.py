@@ -19,6 +19,13 @@ HEADERS = {20: "IPv4", 40: "IPv6"}
 QUOTED = "quoted "
 # How far behind a frame's beginning a header may be; how long the extension headers behind one are at most.
 FIRST, FARTHEST, LONGEST_EXTENSION = 14, 14 + 4 * spec.MOST_TAGS, 8 * 256
+
+
+def farthest(hook):
+    """How far behind a frame's beginning its own header may be: without an Ethernet header there are no tags."""
+    return FIRST if hook.is_bare else FARTHEST
+
+
 # Where the program counts from, when it comes to an IPv6 header: from the type, and from the beginning of an error.
 BEFORE = {"IPv6": 2, QUOTED + "IPv6": 8}
 
@@ -97,11 +104,11 @@ class Headers:
     def packet(self, condition=z3.BoolVal(True)):
         """Up to the header, for those of whom this is true."""
         is_4, is_6, header = spec.packet(self.bytes)
-        self.goes_on(self.part(self.start, [], {name: self.to_header(name, z3.And(condition, is_one), header, FARTHEST)
+        self.goes_on(self.part(self.start, [], {name: self.to_header(name, z3.And(condition, is_one), header, farthest(self.world.hook))
                                                 for name, is_one in (("IPv4", is_4), ("IPv6", is_6))}))
 
     def headers(self, prefix, end, behind, farthest):
-        """From a header on; the same of one that is quoted."""
+        """From a header on that is at most so far behind the beginning; the same of one that is quoted."""
         header = unknown("header", 32)
         facts = [within(header, farthest)]
         for name, carried_by in (("IPv4", spec.carried4), ("IPv6", spec.carried6)):

@@ -7,7 +7,7 @@ It is taken in parts, as `headers.py` says.
 import z3
 
 import specification_flows as spec
-from headers import FARTHEST, SOURCE, Headers
+from headers import SOURCE, Headers, farthest
 from theorem import all_follow
 from words import low, word
 
@@ -28,4 +28,4 @@ class Length(Headers):
 def prove(program, world):
     function = Length(program, world, [""])
     function.packet()
-    function.headers("", SOURCE, function.behind, FARTHEST)
+    function.headers("", SOURCE, function.behind, farthest(world.hook))

@@ -68,8 +68,9 @@ def the_root(judge):
     return bytecode.read(judge.with_name(hook.root_object), hook.section, hook.root)
 
 
-def the_egress(judge):
-    return bytecode.read(judge.with_name("egress"), "classifier", egress.EGRESS)
+def the_egress(judge, name=egress.EGRESS):
+    """For frames with an Ethernet header, or that for frames without."""
+    return bytecode.read(judge.with_name("egress"), "classifier", name).of_frames(name == egress.BARE)
 
 
 def the_function(path, name):
@@ -159,7 +160,7 @@ def of_samples(function):
 
 
 def of_egress(program):
-    egress.prove(program, World(Settings("4x16")))
+    egress.prove(program, World(Settings("4x16"), program.hook))
 
 
 def of_allowed(function, layout="4x16"):
@@ -255,6 +256,7 @@ def theorems(judge, others):
     yield "own flows: an answer is looked up by the key of what it answers, and no other flow has that", answers.prove, ()
     what = "egress: of every frame that is sent what begins a flow is noted, or keeps it up; nothing else is written, and it goes on"
     yield what, of_egress, (the_egress(judge),)
+    yield f"without Ethernet headers, {what}", of_egress, (the_egress(judge, egress.BARE),)
 
 
 def of_ipv6(judge):

@@ -75,10 +75,10 @@ def one_of(number, numbers):
 def packet(bytes_):
     """Is it IPv4, or IPv6, behind at most eight tags, and where does that begin? No header is shorter than two bytes."""
     here, is_4, is_6, header = z3.BoolVal(True), z3.BoolVal(False), z3.BoolVal(False), word(0, 32)
-    for tags in range(MOST_TAGS + 1):
+    # There are no tags without an Ethernet header.
+    for tags in range(1 if bytes_.is_bare else MOST_TAGS + 1):
         at = word(12 + 4 * tags, 32)
-        is_told = bytes_.is_bare and tags == 0
-        here, kind = z3.And(here, z3.Or(is_told, bytes_.reach(at + 4))), bytes_.number(at, 2)
+        here, kind = z3.And(here, z3.Or(bytes_.is_bare, bytes_.reach(at + 4))), bytes_.number(at, 2)
         is_4 = z3.Or(is_4, z3.And(here, kind == 0x0800))
         is_6 = z3.Or(is_6, z3.And(here, kind == 0x86DD))
         header = z3.If(z3.And(here, one_of(kind, (0x0800, 0x86DD))), at + 2, header)
