@@ -1,6 +1,6 @@
 """Faults put into the judge for TC: as those in `mutants.py`, one instruction each. They are about what the judge for XDP does not do."""
 
-from mutants import ADD, ADDRESS_COUNTED, AND32, COUNTING, LABELS, LISTS, PARSER, ROOT, SHIFT32_DOWN, Mutant
+from mutants import ADD, ADDRESS_COUNTED, AND32, COUNTING, LABELS, LISTS, PARSER, ROOT, SHIFT32_DOWN, SHIFT_DOWN, Mutant
 
 BARE, HEADERS = "source without an Ethernet header", "headers"
 FUNCTION = "filterd_headers"
@@ -31,8 +31,8 @@ MUTANTS = [
            ADDRESS_COUNTED),
     Mutant("who counts an address is told of twice as many frames", LISTS, dict(code=SHIFT32_UP, target=2, immediate=8), dict(immediate=9)),
 
-    Mutant("a TCP header is as long as its words are bytes", HEADERS, dict(code=SHIFT32_DOWN, target=2, immediate=2), dict(immediate=4), 0,
+    Mutant("a TCP header is as long as its words are bytes", HEADERS, dict(code=SHIFT_DOWN, target=1, immediate=34), dict(immediate=36), 0,
            {}, FUNCTION),
-    Mutant("UDP has another number", HEADERS, dict(code=0x16, target=1, immediate=17), dict(immediate=16), 0, {}, FUNCTION),
+    Mutant("UDP has another number", HEADERS, dict(code=0x16, target=2, immediate=17), dict(immediate=16), 0, {}, FUNCTION),
     Mutant("a later fragment has headers", HEADERS, dict(code=AND32, target=3, immediate=-14745600), dict(immediate=0), 0, {}, FUNCTION),
 ]
