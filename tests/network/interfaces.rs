@@ -224,6 +224,23 @@ fn interface_name_with_dot_works() {
     assert_eq!(net.attached("eth1.100"), None);
 }
 
+/// Filters of clsact can be removed only in the network namespace of their interface.
+#[test]
+fn detach_names_filter_out_of_reach() {
+    let mut net = Net::with_links(1);
+    net.start("interfaces: [eth0]\nblock: [203.0.113.7]");
+    net.expect(ATTACKER).dropped();
+    net.end(Signal::SIGKILL);
+    let detach = net.filterd(["detach", "--pin-dir", &net.home().pins().display().to_string()]);
+    if net.tc_mode() == "clsact" {
+        detach.exits(7).complains("the filter stays").complains("tc filter del dev eth0 ingress");
+    } else {
+        detach.succeeds();
+        assert_eq!(net.attached("eth0"), None);
+    }
+    net.expect(ATTACKER).passes();
+}
+
 /// The interface is filtered in this mode, as a status says it in JSON.
 fn mode(interface: &str, mode: &str) -> Value {
     json!({"interfaces": [{"name": interface, "mode": mode}]})
