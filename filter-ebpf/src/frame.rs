@@ -244,10 +244,16 @@ impl Frame for Anywhere {
 impl Bytes for Anywhere {
     #[inline(always)]
     fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
-        if let (TYPE, Some(kind)) = (at, hook::bare_packet(self.context)) {
-            return Some([u32::from(kind.to_be()); N]);
-        }
         self.copy(at)
+    }
+
+    /// Without an Ethernet header there are no tags either.
+    #[inline(always)]
+    fn kind(&self, at: usize) -> Option<[u32; 1]> {
+        match hook::bare_packet(self.context) {
+            Some(kind) => (at == TYPE).then(|| [u32::from(kind.to_be())]),
+            None => self.copy(at),
+        }
     }
 }
 

@@ -56,7 +56,10 @@ fn large_frames_filter_natively_or_log_why() {
     guest.start_filterd("--no-config --iface eth0");
     let log = guest.log();
     assert_eq!(is_native(&mut guest), guest.is_linux(6, 3), "{log}");
-    assert!(is_native(&mut guest) || log.contains("MTU (now 9000)") && log.contains("uses TC instead"), "{log}");
+    assert!(
+        is_native(&mut guest) || log.contains("MTU (now 9000)") && log.contains("uses TC instead"),
+        "{log}"
+    );
     guest.filterd(&format!("add {ATTACKER} {ATTACKER6}"));
     let answered = CARD.answers(&mut guest, &[ATTACKER, BYSTANDER, ATTACKER6, BYSTANDER6], LARGE);
     assert_eq!(answered, [BYSTANDER, BYSTANDER6]);

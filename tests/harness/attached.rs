@@ -36,7 +36,8 @@ impl Namespace {
 
     fn clsact(&self, interface: &str) -> Option<Value> {
         let mut tc = self.command("tc");
-        let told = tc.args(["filter", "show", "dev", interface, "ingress"]).limited_output().expect("tc is there");
+        let told =
+            tc.args(["filter", "show", "dev", interface, "ingress"]).limited_output().expect("tc is there");
         let told = String::from_utf8_lossy(&told.stdout).into_owned();
         let ours = told.lines().find(|line| line.contains(&format!(" name {ROOT} ")))?;
         let id: u64 = ours.split(" id ").nth(1)?.split(' ').next()?.parse().ok()?;

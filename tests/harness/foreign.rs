@@ -56,8 +56,8 @@ impl ForeignProgram {
             }));
         }
         let name = "other_firewall";
-        let mut object =
-            Ebpf::load(&object_file(name, b"classifier", &NEXT)).expect("a program of two instructions loads");
+        let mut object = Ebpf::load(&object_file(name, b"classifier", &NEXT))
+            .expect("a program of two instructions loads");
         let program = classifier(&mut object, name);
         let link = SchedClassifierLink::try_from(link).expect("it is a link of TCX");
         program.attach_to_link(link).expect(ALLOWED);
@@ -119,8 +119,8 @@ const DROP_IPV4: [u8; 48] = {
     let ipv4 = 0x0800_u16.to_be_bytes();
     let ipv4 = u16::from_ne_bytes(ipv4).to_le_bytes();
     [
-        0x61, 0x10, 16, 0, 0, 0, 0, 0, 0x15, 0, 2, 0, ipv4[0], ipv4[1], 0, 0, 0xb7, 0, 0, 0, 0xff, 0xff, 0xff, 0xff,
-        0x95, 0, 0, 0, 0, 0, 0, 0, 0xb7, 0, 0, 0, 2, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0,
+        0x61, 0x10, 16, 0, 0, 0, 0, 0, 0x15, 0, 2, 0, ipv4[0], ipv4[1], 0, 0, 0xb7, 0, 0, 0, 0xff, 0xff,
+        0xff, 0xff, 0x95, 0, 0, 0, 0, 0, 0, 0, 0xb7, 0, 0, 0, 2, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0,
     ]
 };
 
@@ -146,7 +146,8 @@ impl ForeignIngress {
 
     fn attach(program: &[u8], namespace: &Namespace, by_link: bool) -> Self {
         let name = "other_ingress";
-        let mut object = Ebpf::load(&object_file(name, b"classifier", program)).expect("a few instructions load");
+        let mut object =
+            Ebpf::load(&object_file(name, b"classifier", program)).expect("a few instructions load");
         attach(classifier(&mut object, name), namespace, TcAttachType::Ingress, by_link);
         Self { _program: object }
     }

@@ -13,9 +13,12 @@ use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with}
 
 use crate::Namespace;
 
-/// IPv4, ARP, IPv6, the three tags, LLDP, MPLS, PPPoE, and the kernel's numbers for frames with a length instead of a type.
-const PROTOCOLS: [u16; 11] =
-    [0x0800, 0x0806, 0x86dd, 0x8100, 0x88a8, 0x9100, 0x88cc, 0x8847, 0x8864, 0x0001, 0x0004];
+/// IPv4, ARP, IPv6, the three tags, LLDP, MPLS, both of PPPoE, 802.1X, Wake-on-LAN, and the kernel's numbers for frames with a
+/// length instead of a type.
+const PROTOCOLS: [u16; 14] = [
+    0x0800, 0x0806, 0x86dd, 0x8100, 0x88a8, 0x9100, 0x88cc, 0x8847, 0x8863, 0x8864, 0x888e, 0x0842, 0x0001,
+    0x0004,
+];
 
 /// The sockets of one namespace.
 #[derive(Debug)]

@@ -74,7 +74,8 @@ impl Traffic {
         let frames = frames.map(|(source, identity)| Frame::from(source).to(far).bytes(identity));
         let stop = Arc::new(AtomicBool::new(false));
         let lost = Lost::on(peer);
-        let [protocol, other] = [listed, unlisted].map(|source| if source.contains(':') { 0x86dd } else { 0x0800 });
+        let [protocol, other] =
+            [listed, unlisted].map(|source| if source.contains(':') { 0x86dd } else { 0x0800 });
         assert_eq!(protocol, other, "one tap sees both");
         let tap = host.inside(|| packet_socket(Some(protocol)));
         let (sender, link) = peer.inside(|| (packet_socket(None), link_addresses(1)[0]));

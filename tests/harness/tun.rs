@@ -16,6 +16,14 @@ const FENCE: u16 = 0x88b6;
 /// The length of the header that a frame has and a packet has not.
 const ETHERNET: usize = 14;
 
+/// The byte before the number of a packet.
+const OURS: u8 = 0x77;
+
+/// Where a packet with this first byte has its number.
+const fn place_of_number(first: u8) -> usize {
+    if first >> 4 == 4 { 4 } else { 2 }
+}
+
 /// A tun device, and the taps of its namespace.
 #[derive(Debug)]
 pub struct Tun {
@@ -37,16 +45,20 @@ impl Tun {
             let mut frame = packet.bytes([6; 6]);
             let kind = u16::from_be_bytes([frame[12], frame[13]]);
             let mut packet = frame.split_off(ETHERNET);
-            // The last byte of IPv4's identification, or of IPv6's flow label.
-            packet[if kind == 0x0800 { 5 } else { 3 }] = number;
+            // The last bytes of IPv4's identification, or of IPv6's flow label.
+            let at = place_of_number(packet[0]);
+            packet[at..at + 2].copy_from_slice(&[OURS, number]);
             self.write(kind, &packet);
         }
         self.write(FENCE, &[0; 46]);
         self.taps.fence().expect("what is not IP passes");
         let mut arrived = vec![false; packets.len()];
         for start in self.taps.others() {
-            let number = if start[0] >> 4 == 4 { start[5] } else { start[3] };
-            arrived[usize::from(number) - 1] = true;
+            let at = place_of_number(start[0]);
+            // Others come over other interfaces.
+            if start[at] == OURS && matches!(start[0] >> 4, 4 | 6) {
+                arrived[usize::from(start[at + 1]) - 1] = true;
+            }
         }
         arrived
     }

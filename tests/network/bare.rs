@@ -1,9 +1,10 @@
 //! Interfaces whose frames have no Ethernet header: they begin with the packet.
 
+use std::net::UdpSocket;
 use std::process::Stdio;
 
 use harness::limited::LimitedCommand;
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net, Tun};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, GATEWAY, Net, Tun};
 use serde_json::json;
 
 /// FAULTS: generic XDP attached there, and dropped nothing.
@@ -15,7 +16,7 @@ fn tun_drops_listed_sources_of_both_families() {
     net.filterd(["add", ATTACKER6]).succeeds();
     let packets: Vec<Frame> = [ATTACKER, BYSTANDER, ATTACKER6, BYSTANDER6].map(Frame::from).into();
     assert_eq!(tun.arrivals(&packets), [false, true, false, true]);
-    assert_eq!((net.counted("ipv4_network"), net.counted("ipv6_other")), (1, 1));
+    assert_eq!((net.counted("ipv4_prefix"), net.counted("ipv6_other")), (1, 1));
     let tun0 = json!({"name": "tun0", "mode": net.tc_mode(), "reason": "its frames have no Ethernet header"});
     net.filterd(["status", "--json"]).succeeds().has(json!({"interfaces": [tun0]}));
     net.filterd(["remove", ATTACKER6]).succeeds();
@@ -56,9 +57,9 @@ fn native_mode_is_refused_on_tun() {
 #[test]
 fn tunnels_drop_listed_inner_sources() {
     for (kind, words, protocol, listed, other) in [
-        ("ipip", "type ipip local 192.0.2.1 remote 192.0.2.2", 4, ATTACKER, BYSTANDER),
-        ("sit", "type sit local 192.0.2.1 remote 192.0.2.2", 41, ATTACKER6, BYSTANDER6),
-        ("gre", "type gre local 192.0.2.1 remote 192.0.2.2", 47, ATTACKER, BYSTANDER),
+        ("ipip", "type ipip local 198.19.255.1 remote 198.19.255.254", 4, ATTACKER, BYSTANDER),
+        ("sit", "type sit local 198.19.255.1 remote 198.19.255.254", 41, ATTACKER6, BYSTANDER6),
+        ("gre", "type gre local 198.19.255.1 remote 198.19.255.254", 47, ATTACKER, BYSTANDER),
     ] {
         let mut net = Net::new();
         let mut added = net.host().command("ip");
@@ -73,11 +74,33 @@ fn tunnels_drop_listed_inner_sources() {
         let within = |source: &str| {
             let mut content = if kind == "gre" { vec![0, 0, 8, 0] } else { Vec::new() };
             content.extend(&Frame::from(source).bytes([6; 6])[14..]);
-            Frame::from("192.0.2.2").transport(protocol, content)
+            Frame::from(GATEWAY).transport(protocol, content)
         };
         // The taps see the outer packet, so the inner ones are counted.
         let _outer = net.arrivals(0, &[within(listed), within(other)]);
         let dropped = net.counted(if listed == ATTACKER { "ipv4_address" } else { "ipv6_other" });
         assert_eq!((dropped, net.counted("unlisted") - before), (1, 1), "{kind}");
     }
+}
+
+/// What this host sends over tun begins with the packet, too.
+#[test]
+fn own_flows_over_tun_get_replies() {
+    let mut net = Net::new();
+    let tun = Tun::new(net.host(), "tun0");
+    net.host().ip_all(&format!(
+        "addr add 10.9.0.1/24 dev tun0\nroute replace {ATTACKER}/32 dev tun0 src 10.9.0.1\n"
+    ));
+    net.start("interfaces: [tun0]\nmatch: new\nblock: [203.0.113.7]");
+    let asker = net.host().entered(|| UdpSocket::bind(("10.9.0.1", 0))).expect("there are ports");
+    asker.connect((ATTACKER, 53)).expect("there is a way");
+    asker.send(b"who?").expect("it is sent");
+    let ours = asker.local_addr().expect("it is bound").port();
+    let from = |theirs: u16, ours: u16| {
+        let mut datagram = [theirs.to_be_bytes(), ours.to_be_bytes(), 9_u16.to_be_bytes(), [0; 2]].concat();
+        datagram.push(b'I');
+        Frame::from(ATTACKER).to("10.9.0.1").transport(17, datagram)
+    };
+    assert_eq!(tun.arrivals(&[from(53, ours), from(54, ours), from(53, 7)]), [true, false, false]);
+    net.stop();
 }

@@ -94,7 +94,7 @@ fn short_lived_pins_are_reported() {
 }
 
 #[test]
-fn next_daemon_takes_over_the_link() {
+pub(super) fn next_daemon_takes_over_the_link() {
     let mut net = Net::with_filterd(BLOCKING);
     let before = net.attached("eth0").expect("attached");
     net.expect(ATTACKER).dropped();
@@ -234,7 +234,7 @@ fn without_a_word_it_does_not() {
 }
 
 #[test]
-fn kept_filter_outlives_its_daemon() {
+pub(super) fn kept_filter_outlives_its_daemon() {
     let keeping = "block: [203.0.113.7]\non_exit: keep";
     let mut net = Net::with_filterd(keeping);
     net.stop();

@@ -50,7 +50,8 @@ fn devices_above_a_card_are_filtered_by_tc() {
         net.host().ip_all(rest);
         net.raise(&["eth0"]);
         net.start(&format!("interfaces: [{name}]\nmode: tc"));
-        net.expect_each([ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6].map(|source| wear(source.into()))).passes();
+        net.expect_each([ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6].map(|source| wear(source.into())))
+            .passes();
         net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
         net.expect_each([ATTACKER, ATTACKER6].map(|source| wear(source.into()))).dropped();
         net.expect_each([BYSTANDER, BYSTANDER6].map(|source| wear(source.into()))).passes();

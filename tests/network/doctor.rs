@@ -94,7 +94,11 @@ fn doctor_shows_how_to_remove_foreign_program() {
     let net = Net::new();
     let foreign = ForeignProgram::attach(net.host(), "eth0");
     let told = doctor(&net, &["--iface", "eth0"]).succeeds();
-    told.clone().says("warn  xdp eth0").says("works by TC beside it").says(foreign.name).says(&format!("id {}", foreign.id));
+    told.clone()
+        .says("warn  xdp eth0")
+        .says("works by TC beside it")
+        .says(foreign.name)
+        .says(&format!("id {}", foreign.id));
     told.says("ip link set dev eth0 xdpdrv off");
 }
 
@@ -175,7 +179,7 @@ fn doctor_shows_pins_of_another_filterd() {
     let mut asked = net.host().command(&binary().display().to_string());
     asked.args(["doctor", "--no-config", "--iface", "eth0", "--pin-dir"]).arg(home.pins());
     let told = Reply::of(asked.env("FILTERD_SOCKET", home.socket())).exits(7);
-    told.says("FAIL  xdp eth0").says("filterd_root").says(&net.home().pins().display().to_string());
+    told.says("FAIL  xdp eth0").says("filterd_tc_root").says(&net.home().pins().display().to_string());
 }
 
 #[test]

@@ -184,6 +184,12 @@ fn interface_renamed_offline_stays_filtered() {
 #[test]
 fn interface_renamed_and_moved_offline_stays_filtered() {
     let mut net = Net::with_links(2);
+    if net.tc_mode() == "clsact" {
+        println!(
+            "SKIPPED moves between namespaces: the kernel removes filters of clsact there (links of TCX stay, Linux 6.6)"
+        );
+        return;
+    }
     net.start(BOTH);
     net.end(Signal::SIGKILL);
     let peer = net.peer().name().to_owned();
@@ -194,7 +200,7 @@ fn interface_renamed_and_moved_offline_stays_filtered() {
     net.start(BOTH);
     net.filterd(["status", "--json"])
         .succeeds()
-        .has(json!({"interfaces": [{"name": "eth1", "mode": "unknown"}]}))
+        .has(json!({"interfaces": [{"name": "eth1", "mode": net.tc_mode()}]}))
         .says("it was moved to another network namespace");
     assert!(is_filtered(&net));
     // It is nobody's any more, and everything else is filtered.
@@ -310,7 +316,7 @@ fn start_reports_unfiltered_interfaces_without_blame() {
     assert!(!log.contains("eth0 was not filtered"), "{log}");
     net.end(Signal::SIGKILL);
     fs::remove_dir_all(pins.join("tables")).expect("it is ours");
-    fs::remove_file(pins.join("root")).expect("it is ours");
+    fs::remove_file(pins.join("root-tc")).expect("it is ours");
     net.start(BOTH);
     net.wait_for_log("no root program was pinned beside this link");
     let log = net.daemon().log();

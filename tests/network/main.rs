@@ -70,6 +70,7 @@ mod list_server;
 mod log;
 mod metrics;
 mod mixed;
+mod native;
 mod no_gap;
 mod on_disk;
 mod other_blocklists;

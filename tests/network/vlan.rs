@@ -4,7 +4,7 @@
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net};
 
 #[test]
-fn listed_source_is_dropped_behind_four_tags() {
+pub(super) fn listed_source_is_dropped_behind_four_tags() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
     for (listed, unlisted) in [(ATTACKER, BYSTANDER), (ATTACKER6, BYSTANDER6)] {
@@ -45,7 +45,7 @@ fn priority_tags_hide_no_listed_source() {
 }
 
 #[test]
-fn frames_with_too_many_tags_drop_and_count() {
+pub(super) fn frames_with_too_many_tags_drop_and_count() {
     let net = Net::with_filterd("");
     let too_many = || {
         let ids = Frame::from(BYSTANDER).service_vlan(1).vlan(2).vlan(3).vlan(4).vlan(5);

@@ -175,18 +175,30 @@ impl Judges {
         [xdp, if is_for_tc(frame, frame.len()) { self.run_tc(options()) } else { xdp }]
     }
 
-    /// The same where only so many bytes of the frame can be reached at once.
+    /// The same where only so many bytes of the frame can be reached at once. A kernel that cuts frames for XDP alone says
+    /// nothing of TC.
     fn as_bytecode_in_pieces(&self, frame: &[u8], linear: usize) -> [Verdict; 2] {
         let (xdp, tc) = (context(linear), tc_context(linear));
-        let run = |context| TestRunOptions { data_in: Some(frame), ctx_in: Some(context), ..TestRunOptions::new() };
+        let run =
+            |context| TestRunOptions { data_in: Some(frame), ctx_in: Some(context), ..TestRunOptions::new() };
         let xdp = self.run_xdp(run(&xdp[..]));
-        [xdp, if is_for_tc(frame, linear) { self.run_tc(run(&tc[..])) } else { xdp }]
+        [xdp, if is_for_tc(frame, linear) && self.cuts_for_tc() { self.run_tc(run(&tc[..])) } else { xdp }]
+    }
+
+    /// Does this kernel let a frame for TC be cut in two? Linux 6.18 does not, and does so for XDP.
+    fn cuts_for_tc(&self) -> bool {
+        let (frame, context) = ([0; 60], tc_context(SHORTEST));
+        let options =
+            TestRunOptions { data_in: Some(&frame), ctx_in: Some(&context), ..TestRunOptions::new() };
+        self.tc.test_run(options).is_ok()
     }
 
     fn run_xdp(&self, options: TestRunOptions<'_>) -> Verdict {
         const XDP_DROP: u32 = 1;
         const XDP_PASS: u32 = 2;
-        self.counted(XDP_DROP, XDP_PASS, || self.xdp.test_run(options).expect("the kernel runs it").return_value)
+        self.counted(XDP_DROP, XDP_PASS, || {
+            self.xdp.test_run(options).expect("the kernel runs it").return_value
+        })
     }
 
     fn run_tc(&self, options: TestRunOptions<'_>) -> Verdict {

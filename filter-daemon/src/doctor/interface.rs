@@ -7,6 +7,7 @@ use super::card::Card;
 use super::configuration::{Wanted, WantedInterfaces};
 use super::device::Device;
 use super::findings::{Findings, Health};
+use super::xdp::XdpFinding;
 use super::{Subject, card, xdp};
 use crate::config::{Mode, pin};
 use crate::kernel::{KernelError, UNNAMED, probe};
@@ -60,13 +61,7 @@ fn candidates(devices: &[Device]) -> Vec<String> {
     devices.iter().filter(is_one).map(|device| device.name().to_owned()).collect()
 }
 
-fn look_at(
-    device: &Device,
-    devices: &[Device],
-    mode: Mode,
-    subject: &Subject,
-    findings: &mut Findings,
-) {
+fn look_at(device: &Device, devices: &[Device], mode: Mode, subject: &Subject, findings: &mut Findings) {
     let by_number = |index: Option<u32>| devices.iter().find(|other| Some(other.known.index) == index);
     let master = by_number(device.master);
     let lower = by_number(device.lower).filter(|_| !device.leads_elsewhere);
@@ -91,6 +86,10 @@ fn look_at(
     }
     if let Some(told) = attached_by_tc(device, subject) {
         return findings.of(device.name(), XDP, Health::Ok, told, None);
+    }
+    if let Some(other) = probe::another_in_tc(&device.known, &subject.pin_dir) {
+        let told = other.explain();
+        return findings.of(device.name(), XDP, Health::Fail, told.message, told.remedy);
     }
     // The kernel refuses a program on an interface if one is attached to an interface above it.
     let above = |other: &&Device| {
@@ -123,8 +122,8 @@ fn look_at(
 /// Says that filterd is attached there by TC, according to the daemon, or else to the pins.
 fn attached_by_tc(device: &Device, subject: &Subject) -> Option<String> {
     let known = subject.daemon.answer().into_iter().flat_map(|status| &status.interfaces);
-    let mode = known.filter(|known| known.name == device.name()).map(|known| known.mode.as_str());
-    let mode = mode.last().filter(|mode| matches!(*mode, "tcx" | "clsact"));
+    let mut modes = known.filter(|known| known.name == device.name()).map(|known| known.mode.as_str());
+    let mode = modes.next().filter(|mode| matches!(*mode, "tcx" | "clsact"));
     let is_pinned = || subject.pin_dir.join("links").join(pin::of(device.name())).symlink_metadata().is_ok();
     let pins = printable::path(&subject.pin_dir);
     match mode {
@@ -152,7 +151,8 @@ fn parts(bond: &Device, devices: &[Device], card_of: fn(u32) -> Card, findings: 
     }
     for part in parts {
         let expected = xdp::expect(part, None, &card_of(part.known.index));
-        for (health, told, remedy) in expected.into_iter().filter(|(health, ..)| *health != Health::Ok) {
+        let matters = |(health, told, _): &XdpFinding| *health != Health::Ok || told.ends_with(xdp::USES_TC);
+        for (health, told, remedy) in expected.into_iter().filter(matters) {
             let told = format!("{told} (it is a part of {})", printable::on_one_line(bond.name()));
             findings.of(part.name(), XDP, health, told, remedy);
         }
@@ -223,9 +223,13 @@ fn judge_other(
     }
     let (health, message) = match mode {
         Mode::Native => (Health::Fail, told.message),
-        Mode::Auto | Mode::Tc | Mode::Generic => {
-            (Health::Warn, format!("{}; filterd works by TC beside it, and never sees what it drops or redirects", told.message))
-        }
+        Mode::Auto | Mode::Tc | Mode::Generic => (
+            Health::Warn,
+            format!(
+                "{}; filterd works by TC beside it, and never sees what it drops or redirects",
+                told.message
+            ),
+        ),
     };
     findings.of(name, XDP, health, message, remedy(program, name, told.remedy));
 }

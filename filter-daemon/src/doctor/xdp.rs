@@ -13,6 +13,9 @@ const LONGEST_WHOLE: u32 = 4096 - 256 - 320 - 18;
 /// free.
 const NEED_HALF: [&str; 2] = ["ena", "gve"];
 
+/// What a finding about an interface without native XDP ends with.
+pub const USES_TC: &str = "filterd uses TC, which costs more than native XDP";
+
 /// The severity, the message and the command that fixes it.
 pub type XdpFinding = (Health, String, Option<String>);
 
@@ -106,7 +109,7 @@ fn off(name: &str, card: &Card) -> Option<String> {
 
 /// The finding for an interface that filterd filters by TC.
 fn by_tc(why: String, remedy: Option<String>) -> XdpFinding {
-    (Health::Ok, format!("{why}: filterd uses TC, which costs more than native XDP"), remedy)
+    (Health::Ok, format!("{why}: {USES_TC}"), remedy)
 }
 
 #[cfg(test)]
@@ -146,7 +149,11 @@ mod tests {
     fn a_driver_that_runs_programs_takes_ours() {
         let said = expect(&device(None), None, &card(XDP_BASIC));
         assert_eq!(said, [(Health::Ok, "native XDP".to_owned(), None)]);
-        assert!(expect(&device(None), None, &card(0))[0].1.ends_with("filterd uses TC, which costs more than native XDP"));
+        assert!(
+            expect(&device(None), None, &card(0))[0]
+                .1
+                .ends_with("filterd uses TC, which costs more than native XDP")
+        );
         assert_eq!(
             expect(&device(None), None, &Card::default())[0].0,
             Health::Ok,

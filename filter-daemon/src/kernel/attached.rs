@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::interface::Framing;
 use crate::text::Explanation;
 
 /// An interface that filterd is attached to.
@@ -93,6 +94,8 @@ pub struct Link {
     /// Whether the broker has found it on the interface of this number in its own network namespace. Only
     /// for TC; for XDP the interface itself says it.
     pub is_found_here: bool,
+    /// What the frames of its interface begin with.
+    pub framing: Framing,
     /// The programs of others that see received frames before the filter, by links of TCX.
     pub before: Vec<u32>,
     /// The name under which it was requested, if another interface has taken that name since.

@@ -24,9 +24,9 @@ use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
 
 use super::KernelError;
-use super::hook::Hook;
 use super::broker::Broker;
 use super::broker::request::Request;
+use super::hook::Hook;
 use super::lists::ListCounters;
 use super::maps::Maps;
 use super::needs::{Needs, Truth};

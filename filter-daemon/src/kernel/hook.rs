@@ -8,7 +8,7 @@ use super::interface::Framing;
 /// A kind of judge, with a root program of its own. All interfaces with the same hook share both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Hook {
-    /// In the driver.
+    /// Frames are judged in the driver.
     Xdp,
     /// Behind the driver, on interfaces whose frames have an Ethernet header.
     Tc,

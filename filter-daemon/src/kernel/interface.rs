@@ -28,7 +28,7 @@ pub struct KernelInterface {
 /// What the frames of an interface begin with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Framing {
-    /// An Ethernet header.
+    /// They begin with an Ethernet header.
     #[default]
     Ethernet,
     /// The packet itself, as on tun, WireGuard, PPP and tunnels.
@@ -40,17 +40,23 @@ pub enum Framing {
 impl Framing {
     /// The framing of interfaces with this hardware type.
     fn of(kind: LinkLayerType) -> Self {
-        match kind {
-            LinkLayerType::Ether | LinkLayerType::Loopback => Self::Ethernet,
-            LinkLayerType::None
-            | LinkLayerType::Ppp
-            | LinkLayerType::Tunnel
-            | LinkLayerType::Tunnel6
-            | LinkLayerType::Sit
-            | LinkLayerType::Ipgre
-            | LinkLayerType::Ip6gre
-            | LinkLayerType::Rawip => Self::Bare,
-            _ => Self::Unknown,
+        const ETHERNET: [LinkLayerType; 2] = [LinkLayerType::Ether, LinkLayerType::Loopback];
+        const BARE: [LinkLayerType; 8] = [
+            LinkLayerType::None,
+            LinkLayerType::Ppp,
+            LinkLayerType::Tunnel,
+            LinkLayerType::Tunnel6,
+            LinkLayerType::Sit,
+            LinkLayerType::Ipgre,
+            LinkLayerType::Ip6gre,
+            LinkLayerType::Rawip,
+        ];
+        if ETHERNET.contains(&kind) {
+            Self::Ethernet
+        } else if BARE.contains(&kind) {
+            Self::Bare
+        } else {
+            Self::Unknown
         }
     }
 }
@@ -81,7 +87,8 @@ pub async fn named(name: &str) -> Result<Option<KernelInterface>, KernelError> {
 /// Sends a message whenever an interface appears, disappears or changes, or when its filters do. Several changes may result in one
 /// message.
 pub fn changes() -> io::Result<mpsc::Receiver<()>> {
-    let (connection, _, mut messages) = rtnetlink::new_multicast_connection(&[MulticastGroup::Link, MulticastGroup::Tc])?;
+    let (connection, _, mut messages) =
+        rtnetlink::new_multicast_connection(&[MulticastGroup::Link, MulticastGroup::Tc])?;
     let (tell, told) = mpsc::channel(1);
     tokio::spawn(connection);
     tokio::spawn(async move {
@@ -112,8 +119,7 @@ pub fn read(message: &LinkMessage) -> KernelInterface {
             interface.mtu = *mtu;
         }
         if let LinkAttribute::LinkInfo(about) = attribute {
-            interface.is_veth =
-                about.iter().any(|about| matches!(about, LinkInfo::Kind(InfoKind::Veth)));
+            interface.is_veth = about.iter().any(|about| matches!(about, LinkInfo::Kind(InfoKind::Veth)));
         }
         if let LinkAttribute::Xdp(details) = attribute {
             interface.occupant = occupant(details);
@@ -125,6 +131,7 @@ pub fn read(message: &LinkMessage) -> KernelInterface {
 fn occupant(details: &[LinkXdp]) -> Option<Occupant> {
     let id =
         details.iter().find_map(|detail| if let LinkXdp::ProgId(id) = detail { Some(*id) } else { None })?;
-    let is_generic = details.iter().any(|detail| matches!(detail, LinkXdp::Attached(XdpAttached::SocketBuffer)));
+    let is_generic =
+        details.iter().any(|detail| matches!(detail, LinkXdp::Attached(XdpAttached::SocketBuffer)));
     Some(Occupant { id, is_generic })
 }

@@ -51,8 +51,7 @@ pub const FAMILIES: [MetricFamily; 11] = [
         "Always 1; its labels are the mode of an interface (native, tcx, clsact, none), why it has this mode, and its driver.",
         |snapshot, series| {
             for one in &snapshot.interfaces {
-                let [driver, reason] =
-                    [&one.driver, &one.reason].map(|text| text.as_deref().unwrap_or(""));
+                let [driver, reason] = [&one.driver, &one.reason].map(|text| text.as_deref().unwrap_or(""));
                 let mode = [("interface", &*one.name), ("mode", &one.mode), ("reason", reason)];
                 series.tell(&[mode[0], mode[1], mode[2], ("driver", driver)], 1);
             }

@@ -21,6 +21,13 @@ pub type Action = i32;
 pub const PASS: Action = TC_ACT_UNSPEC;
 pub const DROP: Action = TC_ACT_SHOT;
 
+/// Reads a field of the context by one load of 32 bits.
+#[inline(always)]
+fn field(field: *const u32) -> u32 {
+    // SAFETY: callers pass a field of the context that the program was called with.
+    unsafe { field.read_volatile() }
+}
+
 #[inline(always)]
 pub fn raw(ctx: &Wrapped) -> *mut Raw {
     ctx.skb.skb
@@ -60,7 +67,7 @@ pub fn segments(context: &Context) -> u64 {
 #[inline(always)]
 fn joined(context: *mut Raw) -> u32 {
     // SAFETY: it is the context that the program was called with. Volatile, so that it is one load of 32 bits.
-    let joined = unsafe { (&raw const (*context).gso_segs).read_volatile() };
+    let joined = field(unsafe { &raw const (*context).gso_segs });
     if joined == 0 { 1 } else { joined }
 }
 
@@ -68,7 +75,11 @@ fn joined(context: *mut Raw) -> u32 {
 #[inline(always)]
 pub fn bytes(context: *mut Raw) -> u64 {
     let more = joined(context) - 1;
-    if more == 0 { length(context) } else { length(context) + u64::from(more) * u64::from(filterd_headers(context)) }
+    if more == 0 {
+        length(context)
+    } else {
+        length(context) + u64::from(more) * u64::from(filterd_headers(context))
+    }
 }
 
 /// The length of all headers, to where the data of TCP or UDP begins. A separate function, because few frames need it.
@@ -76,7 +87,7 @@ pub fn bytes(context: *mut Raw) -> u64 {
 #[inline(never)]
 extern "C" fn filterd_headers(context: *mut Raw) -> u32 {
     let frame = Anywhere { context };
-    flow::length_of_headers(&frame).unwrap_or(0).wrapping_sub(frame.shift())
+    flow::length_of_headers(&frame).map_or(0, |length| length.wrapping_sub(frame.shift()))
 }
 
 /// Puts the number of frames into the word that says how a list counts them.
@@ -99,9 +110,9 @@ pub fn removed_tags(context: impl FnOnce() -> *mut Raw) -> (u32, u32) {
     let context = context();
     const ID: u32 = 0x0FFF;
     // SAFETY: it is the context that the program was called with.
-    let is_tagged = unsafe { (&raw const (*context).vlan_present).read_volatile() } & 1;
+    let is_tagged = field(unsafe { &raw const (*context).vlan_present }) & 1;
     // SAFETY: as above.
-    let tag = unsafe { (&raw const (*context).vlan_tci).read_volatile() };
+    let tag = field(unsafe { &raw const (*context).vlan_tci });
     (is_tagged, is_tagged & ((tag & ID) + ID) >> 12)
 }
 
@@ -112,6 +123,6 @@ pub fn bare_packet(context: *mut Raw) -> Option<u16> {
         return None;
     }
     // SAFETY: it is the context that the program was called with.
-    let protocol = unsafe { (&raw const (*context).protocol).read_volatile() };
+    let protocol = field(unsafe { &raw const (*context).protocol });
     Some(u16::from_be(protocol as u16))
 }

@@ -15,8 +15,11 @@ pub type Raw = xdp_md;
 pub type Wrapped = XdpContext;
 
 /// What the program returns.
+#[allow(dead_code, reason = "programs of benchmarks act by themselves")]
 pub type Action = xdp_action::Type;
+#[allow(dead_code, reason = "as above")]
 pub const PASS: Action = xdp_action::XDP_PASS;
+#[allow(dead_code, reason = "as above")]
 pub const DROP: Action = xdp_action::XDP_DROP;
 
 #[inline(always)]

@@ -22,8 +22,7 @@ const BENCH_OBJECTS: [&str; 1] = ["bench-packet"];
 pub const SOAK: &str = "soak";
 
 /// All that come with the source.
-pub const COMMITTED: [&str; 6] =
-    [OBJECTS[0], OBJECTS[1], OBJECTS[2], OBJECTS[3], OBJECTS[4], SOAK];
+pub const COMMITTED: [&str; 6] = [OBJECTS[0], OBJECTS[1], OBJECTS[2], OBJECTS[3], OBJECTS[4], SOAK];
 
 /// Set to 1 for objects that print each verdict through aya-log.
 pub const LOG: &str = "FILTERD_BPF_LOG";

@@ -200,6 +200,10 @@ impl Interfaces {
         let links = filter.links()?;
         let before = std::mem::replace(&mut self.seen, clock::instant());
         let mut reality = KernelState { there, links, before };
+        if self.watched.iter().any(|one| one.seems_detached(&reality)) {
+            // Perhaps the interface went away between the two answers, and its link with it.
+            reality.there = interface::all().await?;
+        }
         names::settle(&mut self.watched, &mut reality, |renamed| renamed.tell(filter));
         let left = unknown(&self.watched, &reality);
         self.watched.extend(left);

@@ -141,6 +141,7 @@ mod tests {
             program: OURS,
             mode: None,
             is_found_here: false,
+            framing: Framing::Ethernet,
             before: Vec::new(),
             formerly: None,
             egress: None,
@@ -198,7 +199,17 @@ mod tests {
 
     #[test]
     fn earlier_link_is_held_back() {
-        let link = Link { name: "eth0".into(), index: 2, program: OURS, mode: None, is_found_here: false, before: Vec::new(), formerly: None, egress: None };
+        let link = Link {
+            name: "eth0".into(),
+            index: 2,
+            program: OURS,
+            mode: None,
+            is_found_here: false,
+            framing: Framing::Ethernet,
+            before: Vec::new(),
+            formerly: None,
+            egress: None,
+        };
         let left = WatchedInterface::left(&link);
         assert!(left.is_held_back() && !left.is_named() && !left.is_missed() && !left.is_over());
         assert!(WatchedInterface::new("eth0".into()).is_missed());

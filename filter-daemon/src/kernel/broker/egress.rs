@@ -11,16 +11,18 @@ use aya::{Ebpf, EbpfLoader};
 use filter_common::flow::{KEY_WORDS, Key};
 use tracing::{info, warn};
 
+use super::super::interface::Framing;
 use super::super::{AttachMode, KernelError, Link};
 use super::mending::TamperingLog;
 use super::object;
 use super::pins::Pins;
 use super::storage;
-use super::tc::{self, Side, TcAttachment, TcPlace};
+use super::tc::{self, TcAttachment, TcPlace, TcSide};
 use crate::text::Explain;
 
-/// The name of the program in the kernel.
-pub const NAME: &str = "filterd_egress";
+/// The names of the programs in the kernel: for frames with an Ethernet header, and for those without.
+const NAME: &str = "filterd_egress";
+const NAME_BARE: &str = "filterd_eg_bare";
 
 /// The program, if it was ever needed, and the interfaces where it is attached.
 #[derive(Default)]
@@ -35,7 +37,8 @@ pub struct Egress {
 
 struct EgressProgram {
     object: Ebpf,
-    id: u32,
+    /// The numbers of the programs that are loaded, by name.
+    ids: HashMap<&'static str, u32>,
     flows: BpfHashMap<MapData, [u64; KEY_WORDS], u64>,
     /// The same maps, for pinning them again.
     pinned: MapData,
@@ -53,9 +56,9 @@ impl Egress {
 
     /// Attaches the program to an interface, replacing our earlier attachment. An error is kept for reports,
     /// because the filter still drops blocked sources.
-    pub fn attach(&mut self, name: &str, index: u32, pins: &Pins) {
+    pub fn attach(&mut self, name: &str, index: u32, framing: Framing, pins: &Pins) {
         let Some(made) = &mut self.made else { return };
-        let attached = made.attach(name, index, pins);
+        let attached = made.attach(name, index, program_for(framing), pins);
         match attached {
             Ok(hold) => {
                 self.refused.remove(name);
@@ -104,9 +107,10 @@ impl Egress {
 
     /// Attaches the program again wherever it is missing.
     pub fn mend(&mut self, links: &[Link], pins: &Pins) {
-        let Some(id) = self.made.as_ref().map(|made| made.id) else { return };
+        let Some(ids) = self.made.as_ref().map(|made| made.ids.clone()) else { return };
         for link in links {
             let (name, index) = (&link.name, link.index);
+            let id = ids.get(program_for(link.framing)).copied().unwrap_or_default();
             match self.held.get_mut(name).map(|hold| hold.check(index, id)) {
                 Some(true) => continue,
                 Some(false) => {
@@ -115,7 +119,7 @@ impl Egress {
                 None => {}
             }
             self.held.remove(name);
-            self.attach(name, index, pins);
+            self.attach(name, index, link.framing, pins);
         }
     }
 
@@ -162,39 +166,52 @@ impl EgressProgram {
         for pin in [pins.flows(), pins.ports()].iter().filter(|pin| pin.exists()) {
             pins.must_be_ours(pin)?;
         }
-        let mut object: Ebpf = EbpfLoader::new()
+        let object: Ebpf = EbpfLoader::new()
             .btf(None)
             .map_pin_path("FLOWS", pins.flows())
             .map_pin_path("PORTS", pins.ports())
             .load(&object::EGRESS)
             .map_err(|error| failed(&error))?;
-        let program: &mut SchedClassifier = object
-            .program_mut(NAME)
-            .and_then(|program| program.try_into().ok())
-            .expect("the embedded object has this classifier");
-        program.load().map_err(|error| failed(&error))?;
-        let id = program.info().map_err(|error| failed(&error))?.id();
         let open = |pin| MapData::from_pin(pin).map_err(|error| failed(&error));
         let flows = Map::LruHashMap(open(pins.flows())?);
         let flows = BpfHashMap::try_from(flows).map_err(|error| failed(&error))?;
-        Ok(Self { object, id, flows, pinned: open(pins.flows())?, ports: open(pins.ports())? })
+        Ok(Self {
+            object,
+            ids: HashMap::new(),
+            flows,
+            pinned: open(pins.flows())?,
+            ports: open(pins.ports())?,
+        })
     }
 
-    fn program(&mut self) -> &mut SchedClassifier {
-        let program = self.object.program_mut(NAME).and_then(|program| program.try_into().ok());
-        program.expect("the embedded object has this classifier")
+    /// The program of this name, which is loaded when it is first needed.
+    fn program(&mut self, its: &'static str) -> Result<&mut SchedClassifier, KernelError> {
+        let program = self.object.program_mut(its).and_then(|program| program.try_into().ok());
+        let program: &mut SchedClassifier = program.expect("the embedded object has this classifier");
+        if !self.ids.contains_key(its) {
+            let failed = |error| KernelError::load_of("load the egress program", &error);
+            program.load().map_err(failed)?;
+            self.ids.insert(its, program.info().map_err(failed)?.id());
+        }
+        Ok(program)
     }
 
-    fn attach(&mut self, name: &str, index: u32, pins: &Pins) -> Result<TcAttachment, KernelError> {
+    fn attach(
+        &mut self,
+        name: &str,
+        index: u32,
+        its: &'static str,
+        pins: &Pins,
+    ) -> Result<TcAttachment, KernelError> {
         let pin = pins.egress(name);
-        let place = TcPlace { name, index, side: Side::Sent, program: NAME, pin: &pin };
+        let place = TcPlace { name, index, side: TcSide::Sent, program: its, pin: &pin };
         if let Some(mut attached) = place.pinned(pins)? {
-            place.return_to(&mut attached, self.program())?;
+            place.return_to(&mut attached, self.program(its)?)?;
             return Ok(attached);
         }
         forget(name, pins)?;
         pins.make_egress()?;
-        let attached = place.attach(self.program())?;
+        let attached = place.attach(self.program(its)?)?;
         match attached.mode() {
             AttachMode::Clsact => info!("{name}: own flows are recorded by an egress filter (clsact)"),
             AttachMode::Native | AttachMode::Tcx => {
@@ -208,9 +225,14 @@ impl EgressProgram {
 /// Removes the pin of an interface, and detaches the program. True if it is detached.
 fn forget(name: &str, pins: &Pins) -> Result<bool, KernelError> {
     let pin = pins.egress(name);
-    let (is_off, _held) = tc::release(&pin, Side::Sent, NAME)?;
+    let (is_off, _held) = tc::release(&pin, TcSide::Sent, NAME)?;
+    let (is_bare_off, _) = tc::release(&pin, TcSide::Sent, NAME_BARE)?;
     pins.forget_egress(name).map_err(|error| KernelError::load("remove the pin of an egress link", error))?;
-    Ok(is_off)
+    Ok(is_off && is_bare_off)
+}
+
+fn program_for(framing: Framing) -> &'static str {
+    if framing == Framing::Bare { NAME_BARE } else { NAME }
 }
 
 /// Removes everything that an ended filterd left. Returns the interfaces that this network namespace cannot

@@ -11,8 +11,8 @@ use filter_common::reason::Enforcement;
 use filter_common::settings::{self, Settings};
 
 use super::super::KernelError;
-use super::super::hook::Hook;
 use super::super::error::may_please_the_verifier;
+use super::super::hook::Hook;
 use super::counters;
 use super::debug::DebugLines;
 use super::object;

@@ -13,7 +13,7 @@ use tracing::{info, warn};
 
 use super::super::error::errno_of;
 use super::super::hook::Hook;
-use super::super::interface::{KernelInterface, Occupant};
+use super::super::interface::{Framing, KernelInterface, Occupant};
 use super::super::{AttachMode, AttachReason, Attachment, KernelError, Link};
 use super::held::{HeldLink, LinkState};
 use super::ladder::{NoWay, Rung, ladder};
@@ -23,7 +23,7 @@ use super::pins::Pins;
 use super::root::{NAME_TC, Root};
 use super::roots::Roots;
 use super::surroundings::{self, LoadedPrograms};
-use super::tc::{self, Side, TcAttachment, TcPlace};
+use super::tc::{self, TcAttachment, TcPlace, TcSide};
 use crate::config::Mode;
 use crate::text::Explain;
 pub use earlier::{hand_over, hook_of_pin, is_on_an_interface, release_all};
@@ -85,7 +85,7 @@ impl Links {
     pub fn detach(&mut self, interface: &str, pins: &Pins) -> Result<(), KernelError> {
         // The descriptor is dropped after the pin, so that the link is detached when this returns.
         let _held = self.0.remove(interface);
-        let (_, _pinned) = tc::release(&pins.link(interface), Side::Received, NAME_TC)?;
+        let (_, _pinned) = tc::release(&pins.link(interface), TcSide::Received, NAME_TC)?;
         pins.forget_link(interface).map_err(|error| KernelError::load("remove the pin of a link", error))
     }
 
@@ -96,7 +96,8 @@ impl Links {
             let (name, formerly) = (name.clone(), pins.former_name(name));
             let (mode, is_found_here) = (held.tc_mode(), held.is_found_here(index));
             let before = if is_found_here { tc::before(index, program) } else { Vec::new() };
-            Some(Link { name, index, program, mode, is_found_here, before, formerly, egress: None })
+            let framing = if held.hook().is_bare() { Framing::Bare } else { Framing::Ethernet };
+            Some(Link { name, index, program, mode, is_found_here, framing, before, formerly, egress: None })
         };
         self.0.iter_mut().filter_map(seated).collect()
     }
@@ -197,7 +198,7 @@ impl Links {
         let (held, way) = attached(judges, interface, rungs, &pin)?;
         // The index may have been reassigned since the lookup. The link is then dropped again here.
         if let Err(gone) = surroundings::interface(name, interface.index) {
-            let (_, _pinned) = tc::release(&pin, Side::Received, NAME_TC)?;
+            let (_, _pinned) = tc::release(&pin, TcSide::Received, NAME_TC)?;
             _ = pins.forget_link(name);
             return Err(gone);
         }
@@ -220,7 +221,7 @@ impl Links {
         match attached(judges, interface, rungs, &pin) {
             Ok((held, way)) => {
                 let _before = self.0.insert(name.clone(), held);
-                let (_, _pinned) = tc::release(&pins.link_aside(name), Side::Received, NAME_TC)?;
+                let (_, _pinned) = tc::release(&pins.link_aside(name), TcSide::Received, NAME_TC)?;
                 pins.forget_link_aside(name).map_err(failed)?;
                 info!("{name}: attached in {} mode now, without a gap", way.0);
                 Ok(way)
@@ -303,8 +304,12 @@ impl Rung {
     /// Whether an attachment in this mode may stay.
     fn allows(self, mode: AttachMode) -> bool {
         match (self, mode) {
-            (Self::Native(_), AttachMode::Native) | (Self::Tc(_), AttachMode::Tcx | AttachMode::Clsact) => true,
-            (Self::Native(_), AttachMode::Tcx | AttachMode::Clsact) | (Self::Tc(_), AttachMode::Native) => false,
+            (Self::Native(_), AttachMode::Native) | (Self::Tc(_), AttachMode::Tcx | AttachMode::Clsact) => {
+                true
+            }
+            (Self::Native(_), AttachMode::Tcx | AttachMode::Clsact) | (Self::Tc(_), AttachMode::Native) => {
+                false
+            }
         }
     }
 
@@ -316,7 +321,7 @@ impl Rung {
 }
 
 fn place<'a>(name: &'a str, index: u32, pin: &'a Path) -> TcPlace<'a> {
-    TcPlace { name, index, side: Side::Received, program: NAME_TC, pin }
+    TcPlace { name, index, side: TcSide::Received, program: NAME_TC, pin }
 }
 
 /// Attaches by the first of these ways that works, and pins the attachment.
@@ -384,7 +389,9 @@ fn attach_native(
 
 fn refusal(interface: &KernelInterface, source: io::Error) -> KernelError {
     let hint = match source.raw_os_error() {
-        Some(nix::libc::EPERM | nix::libc::EACCES) => "filterd needs CAP_NET_ADMIN: run it as root".to_owned(),
+        Some(nix::libc::EPERM | nix::libc::EACCES) => {
+            "filterd needs CAP_NET_ADMIN: run it as root".to_owned()
+        }
         Some(nix::libc::EBUSY | nix::libc::EEXIST) => {
             "another XDP program came in between, or one sits on a device above it (macvlan)".to_owned()
         }
@@ -408,7 +415,9 @@ fn refuse_beside_another(
     neighbours: &LoadedPrograms,
 ) -> Result<(), KernelError> {
     let other = tc::roots_on(interface.index, NAME_TC).into_iter();
-    match other.map(|id| Occupant { id, is_generic: false }).find(|it| occupied::is_filterd(it.id, neighbours))
+    match other
+        .map(|id| Occupant { id, is_generic: false })
+        .find(|it| occupied::is_filterd(it.id, neighbours))
     {
         Some(other) => Err(occupied::refusal(&other, &interface.name, neighbours)),
         None => Ok(()),

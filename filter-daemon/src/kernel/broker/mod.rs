@@ -31,7 +31,7 @@ pub mod size;
 mod storage;
 pub mod surroundings;
 pub mod tables;
-mod tc;
+pub mod tc;
 
 pub use client::Broker;
 pub use object::{EGRESS, JUDGE, JUDGE_TC};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use aya::programs::ProgramInfo;
 
-use super::super::interface::Occupant;
 use super::super::KernelError;
 use super::super::hook::Hook;
+use super::super::interface::Occupant;
 use super::root;
 use super::surroundings::LoadedPrograms;
 use crate::lock::Holder;

@@ -273,11 +273,8 @@ fn load(hook: Hook, pins: &Pins, succeeds: bool) -> Result<(), KernelError> {
     let failed =
         |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the root program", error);
     let (bytes, name) = compiled(hook);
-    let mut object: Ebpf = EbpfLoader::new()
-        .btf(None)
-        .map_pin_path("NEXT", next)
-        .load(bytes)
-        .map_err(|error| failed(&error))?;
+    let mut object: Ebpf =
+        EbpfLoader::new().btf(None).map_pin_path("NEXT", next).load(bytes).map_err(|error| failed(&error))?;
     let program = object.program_mut(name).expect("the embedded object has this program");
     let pinned = match hook {
         Hook::Xdp => {

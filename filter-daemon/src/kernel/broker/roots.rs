@@ -41,8 +41,8 @@ impl Roots {
             let program = judge.program(hook).expect("it was named");
             self.get(hook)?.meet(program)?;
         }
-        let unused = self.roots.iter_mut().filter(|(hook, _)| judge.program(**hook).is_none());
-        unused.map(|(_, root)| root.rest()).collect()
+        let mut unused = self.roots.iter_mut().filter(|(hook, _)| judge.program(**hook).is_none());
+        unused.try_for_each(|(_, root)| root.rest())
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (Hook, &mut Root)> {

@@ -192,7 +192,7 @@ impl BrokerServer {
                 self.give_counters(index, &name)?;
                 if self.matches_new() {
                     // Attached before the filter, so that flows are known from the first filtered packet on.
-                    self.egress.attach(&name, index, &self.pins);
+                    self.egress.attach(&name, index, interface.framing, &self.pins);
                 }
                 Reply::Attached(self.attach(&interface, mode)?)
             }

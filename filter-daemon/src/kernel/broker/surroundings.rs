@@ -93,15 +93,14 @@ mod tests {
 
     #[test]
     fn attach_requires_matching_name_and_index() {
-        let there =
-            |name: &str, index| KernelInterface {
-                name: name.into(),
-                index,
-                mtu: 1500,
-                framing: Framing::Ethernet,
-                is_veth: false,
-                occupant: None,
-            };
+        let there = |name: &str, index| KernelInterface {
+            name: name.into(),
+            index,
+            mtu: 1500,
+            framing: Framing::Ethernet,
+            is_veth: false,
+            occupant: None,
+        };
         must_agree(Some(there("eth0", 2)), "eth0", 2).unwrap();
         let why = |found, name, index| must_agree(found, name, index).unwrap_err().to_string();
         assert!(

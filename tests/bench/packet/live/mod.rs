@@ -5,6 +5,7 @@ pub mod contender;
 pub mod flood;
 mod ordinary;
 mod report;
+mod streams;
 
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ struct Outcome {
     /// The first and the last of these for frames in ordinary buffers.
     ordinary_listed: Figures,
     ordinary_added: Figures,
+    /// The rate of a TCP stream, in Gbit/s. None where nothing passes.
+    stream: Option<Figures>,
 }
 
 /// The figures of one round: frames from listed sources, from a few of them, from others; and in ordinary buffers, from listed
@@ -54,6 +57,7 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     let hosts = CONTENDERS.into_iter().map(|of| of.guard(stage, ENTRIES)).collect::<Result<Vec<_>>>()?;
     hosts.iter().try_for_each(|host| look(host, &listed, &unlisted))?;
     let ordinary = [Senders::Listed, Senders::Unlisted].map(|senders| Ordinary::of(senders, ENTRIES));
+    let streams = streams_through(&hosts, rounds)?;
     rounds::stay_here()?;
     let mut samples = vec![[const { Vec::new() }; KINDS]; hosts.len()];
     for round in 0..rounds {
@@ -69,8 +73,12 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
         }
     }
     eprintln!();
-    let outcomes: Vec<_> =
-        hosts.iter().zip(&samples).map(|(host, own)| outcome(host, own, &samples[0])).collect();
+    let outcomes: Vec<_> = hosts
+        .iter()
+        .zip(&samples)
+        .zip(streams)
+        .map(|((host, own), stream)| outcome(host, own, &samples[0], stream))
+        .collect();
     Ok(report::page(&outcomes, &report::Method { rounds, frames, entries: ENTRIES, flood: FLOOD }))
 }
 
@@ -81,7 +89,24 @@ fn send(frames: Amount, flood: impl Fn(u32) -> Result<f64>) -> Result<f64> {
     flood(frames.at(cost))
 }
 
-fn outcome(host: &Guarded, own: &[Vec<f64>; KINDS], unguarded: &[Vec<f64>; KINDS]) -> Outcome {
+/// The rates of streams through each. They need two processors.
+fn streams_through(hosts: &[Guarded], rounds: usize) -> Result<Vec<Option<Figures>>> {
+    let drops_all = |host: &Guarded| matches!(host.by, Contender::DropAll | Contender::DropAllTc);
+    let mut rates = vec![Vec::new(); hosts.len()];
+    for _ in 0..rounds {
+        for (host, rates) in hosts.iter().zip(&mut rates).filter(|(host, _)| !drops_all(host)) {
+            rates.push(streams::rate(host)?);
+        }
+    }
+    Ok(rates.into_iter().map(|rates| (!rates.is_empty()).then(|| Figures::of(rates))).collect())
+}
+
+fn outcome(
+    host: &Guarded,
+    own: &[Vec<f64>; KINDS],
+    unguarded: &[Vec<f64>; KINDS],
+    stream: Option<Figures>,
+) -> Outcome {
     let added = |kind: usize| {
         Figures::of(own[kind].iter().zip(&unguarded[kind]).map(|(own, nobody)| own - nobody).collect())
     };
@@ -94,6 +119,7 @@ fn outcome(host: &Guarded, own: &[Vec<f64>; KINDS], unguarded: &[Vec<f64>; KINDS
         added: added(2),
         ordinary_listed: ordinary,
         ordinary_added: added(4),
+        stream,
     }
 }
 

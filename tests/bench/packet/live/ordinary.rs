@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use filterd_measure::processor;
 use harness::{Frame, Namespace};
 use nix::errno::Errno;
-use nix::net::if_::if_nametoindex;
-use nix::sys::socket::{LinkAddr, MsgFlags, MultiHeaders, SockaddrLike, sendmmsg};
+use nix::ifaddrs::getifaddrs;
+use nix::sys::socket::{LinkAddr, MsgFlags, MultiHeaders, sendmmsg};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use crate::crowd;
@@ -56,7 +56,10 @@ impl Ordinary {
                     random ^= random << 13;
                     random ^= random >> 7;
                     random ^= random << 17;
-                    dress(frame, crowd::address(self.first + ((random >> 20) % u64::from(self.count)) as u32));
+                    dress(
+                        frame,
+                        crowd::address(self.first + ((random >> 20) % u64::from(self.count)) as u32),
+                    );
                 }
                 send_all(&socket, &eth0, &batch, &mut headers)?;
                 sent += BATCH as u32;
@@ -93,20 +96,8 @@ fn packet_socket() -> Result<OwnedFd> {
 
 /// The address of the device, as packet sockets take it.
 fn device() -> Result<LinkAddr> {
-    let address = nix::libc::sockaddr_ll {
-        sll_family: nix::libc::AF_PACKET as u16,
-        sll_protocol: 0,
-        sll_ifindex: if_nametoindex("eth0")? as i32,
-        sll_hatype: 0,
-        sll_pkttype: 0,
-        sll_halen: 6,
-        sll_addr: [0; 8],
-    };
-    let length = size_of_val(&address) as u32;
-    #[allow(unsafe_code, reason = "nix makes such an address of nothing else")]
-    // SAFETY: it is a whole address of this length.
-    let address = unsafe { LinkAddr::from_raw((&raw const address).cast(), Some(length)) };
-    address.context("it is an address")
+    let mut all = getifaddrs().context("cannot list interfaces")?.filter(|one| one.interface_name == "eth0");
+    all.find_map(|one| one.address?.as_link_addr().copied()).context("there is no eth0")
 }
 
 /// Gives the frame another source.

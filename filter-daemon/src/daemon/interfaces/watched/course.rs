@@ -29,6 +29,7 @@ impl WatchedInterface {
         filter: &mut Filter,
     ) -> Option<Tampering> {
         self.find_left(reality);
+        let seems_detached = self.seems_detached(reality);
         let InterfaceState::Attached(attached, place) = &mut self.state else { return None };
         let (name, here) = (&self.name, reality.named(&self.name));
         match reality.link(name) {
@@ -55,7 +56,7 @@ impl WatchedInterface {
                     *place = now;
                 }
             }
-            None if here.is_some_and(|here| here.index == attached.index) => {
+            None if seems_detached => {
                 let number = Some(attached.index);
                 let what = "another process detached the filter";
                 return Some(self.note_detached(what, number, reality.before));
@@ -70,6 +71,13 @@ impl WatchedInterface {
             }
         }
         None
+    }
+
+    /// Whether its link is missing, although its interface is there.
+    pub(in crate::daemon::interfaces) fn seems_detached(&self, reality: &KernelState) -> bool {
+        let InterfaceState::Attached(attached, _) = &self.state else { return false };
+        reality.link(&self.name).is_none()
+            && reality.named(&self.name).is_some_and(|here| here.index == attached.index)
     }
 
     /// A newly requested interface may have been filtered for long, and renamed or moved since.

@@ -11,7 +11,7 @@ use super::super::held::{HeldLink, LinkState};
 use super::super::pins::Pins;
 use super::super::root::{NAME_TC, Root};
 use super::super::roots::Roots;
-use super::super::tc::{self, Side, TcAttachment};
+use super::super::tc::{self, TcAttachment, TcSide};
 use super::{HeldFilter, Judges, Links};
 use crate::config::pin;
 use crate::kernel::KernelError;
@@ -120,7 +120,7 @@ pub fn hand_over(
 pub fn release_all(pins: &Pins) -> Result<Vec<String>, KernelError> {
     let mut out_of_reach = Vec::new();
     for path in pins.links().into_iter().filter(|path| path.is_symlink()) {
-        let (is_off, _) = tc::release(&path, Side::Received, NAME_TC)?;
+        let (is_off, _) = tc::release(&path, TcSide::Received, NAME_TC)?;
         if let Some(name) = pin::interface(&path).filter(|_| !is_off) {
             out_of_reach.push(name);
         }
@@ -145,7 +145,7 @@ impl OpenedPin {
 
 fn opened(path: &Path) -> Option<OpenedPin> {
     if path.is_symlink() {
-        return TcAttachment::noted(path, Side::Received, NAME_TC).map(OpenedPin::Tc);
+        return TcAttachment::noted(path, TcSide::Received, NAME_TC).map(OpenedPin::Tc);
     }
     let link = FdLink::from(PinnedLink::from_pin(path).ok()?);
     let is_tcx = matches!(link.info().ok()?.link_type().ok()?, LinkType::Tcx);
@@ -155,7 +155,7 @@ fn opened(path: &Path) -> Option<OpenedPin> {
 
 fn give(path: &Path, root: &mut Root) -> Result<(), KernelError> {
     let given = match root.program().tc() {
-        Some(program) => tc::give(path, Side::Received, NAME_TC, program),
+        Some(program) => tc::give(path, TcSide::Received, NAME_TC, program),
         None => match root.program().update_xdp(path) {
             // The link's interface is gone, so there is nothing to filter.
             Err(error) => {

@@ -9,7 +9,7 @@ use super::super::pins::Pins;
 use super::super::request::{Blueprint, Reply};
 use super::super::root::{NAME_TC, Root};
 use super::super::roots::Roots;
-use super::super::tc::{self, Side};
+use super::super::tc::{self, TcSide};
 use super::{BrokerServer, mend};
 use crate::config::Mode;
 use crate::kernel::hook::Hook;
@@ -130,7 +130,7 @@ impl BrokerServer {
                 self.pins.restore_link(&name).map_err(failed)?;
                 continue;
             }
-            let (_, _pinned) = tc::release(&self.pins.link_aside(&name), Side::Received, NAME_TC)?;
+            let (_, _pinned) = tc::release(&self.pins.link_aside(&name), TcSide::Received, NAME_TC)?;
             self.pins.forget_link_aside(&name).map_err(failed)?;
         }
         Ok(())

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use aya::maps::MapData;
 use nix::unistd::geteuid;
 
-use super::super::request::Repairs;
 use super::super::link;
+use super::super::request::Repairs;
 use super::{BrokerServer, counters, storage};
 use crate::kernel::KernelError;
 use crate::kernel::hook::Hook;

@@ -27,7 +27,8 @@ impl BrokerServer {
 
     fn resume(&mut self) -> Result<(), KernelError> {
         let published = self.published.as_ref().filter(|_| !self.is_apart);
-        let Some((blueprint, hooks)) = published.and_then(|judge| Some((judge.alone()?, judge.hooks()))) else {
+        let Some((blueprint, hooks)) = published.and_then(|judge| Some((judge.alone()?, judge.hooks())))
+        else {
             return Ok(());
         };
         let judge = self.loader.load(&hooks, blueprint, &self.pins, None)?;

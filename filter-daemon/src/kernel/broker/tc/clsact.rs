@@ -11,15 +11,15 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::thread;
 
-use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact};
 use aya::programs::SchedClassifier;
+use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact};
 use futures_util::{StreamExt, TryStreamExt};
 use rtnetlink::Handle;
 use rtnetlink::packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::tc::{TcAttribute, TcFilterBpfOption, TcHandle, TcMessage, TcOption};
 
-use super::{Side, TcPlace};
+use super::{TcPlace, TcSide};
 use crate::kernel::KernelError;
 
 /// The first part of a note, if the qdisc is ours.
@@ -77,14 +77,14 @@ pub fn attach(program: &mut SchedClassifier, place: &TcPlace<'_>) -> Result<Clsa
 }
 
 /// The number of the program of this name that is attached there.
-pub fn program_on(index: u32, side: Side, name: &'static str) -> Option<u32> {
+pub fn program_on(index: u32, side: TcSide, name: &'static str) -> Option<u32> {
     let found = ask(move |handle| async move { ours(&handle, index, side, name).await }).ok()?;
     found.iter().find_map(|filter| filter.program)
 }
 
 /// Removes our filter that this note describes, and the qdisc if it is ours and otherwise empty. False if it
 /// is in another network namespace, and therefore stays.
-pub fn detach(note: &Path, side: Side, program: &str) -> Result<bool, KernelError> {
+pub fn detach(note: &Path, side: TcSide, program: &str) -> Result<bool, KernelError> {
     let Some(ClsactNote { index, is_own, namespace: its }) = ClsactNote::read(note) else { return Ok(true) };
     if its.is_some_and(|its| namespace().is_some_and(|here| here != its)) {
         return Ok(false);
@@ -132,12 +132,12 @@ async fn received(handle: &Handle, index: u32) -> Result<Vec<TcMessage>, rtnetli
 async fn ours(
     handle: &Handle,
     index: u32,
-    side: Side,
+    side: TcSide,
     program: &str,
 ) -> Result<Vec<ClsactFilter>, rtnetlink::Error> {
     let found = match side {
-        Side::Received => received(handle, index).await?,
-        Side::Sent => sent(handle, index).await?,
+        TcSide::Received => received(handle, index).await?,
+        TcSide::Sent => sent(handle, index).await?,
     };
     Ok(found.iter().filter_map(|message| ClsactFilter::of(message, program)).collect())
 }
@@ -149,12 +149,12 @@ async fn is_empty(handle: &Handle, index: u32) -> Result<bool, rtnetlink::Error>
 async fn remove(
     handle: &Handle,
     index: u32,
-    side: Side,
+    side: TcSide,
     filters: Vec<ClsactFilter>,
 ) -> Result<(), rtnetlink::Error> {
     let parent = match side {
-        Side::Received => INGRESS,
-        Side::Sent => EGRESS,
+        TcSide::Received => INGRESS,
+        TcSide::Sent => EGRESS,
     };
     for ClsactFilter { header: (number, info), .. } in filters {
         let mut message = TcMessage::with_index(index as i32);
@@ -277,6 +277,6 @@ mod tests {
         ClsactNote { index: 7, is_own: true, namespace: namespace().map(|here| here + 1) }
             .write(&pin)
             .unwrap();
-        assert!(!detach(&pin, Side::Sent, "filterd_egress").unwrap());
+        assert!(!detach(&pin, TcSide::Sent, "filterd_egress").unwrap());
     }
 }

@@ -21,7 +21,7 @@ use crate::text::printable;
 
 /// The side of an interface at which a program sees frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum TcSide {
     Received,
     Sent,
 }
@@ -31,7 +31,7 @@ pub enum Side {
 pub struct TcPlace<'a> {
     pub name: &'a str,
     pub index: u32,
-    pub side: Side,
+    pub side: TcSide,
     /// The program's name in the kernel, by which its filters are recognised.
     pub program: &'static str,
     pub pin: &'a Path,
@@ -42,10 +42,10 @@ pub struct TcPlace<'a> {
 pub enum TcAttachment {
     Tcx(HeldLink),
     /// A filter of `clsact`, as described by the note at the pin.
-    Clsact(clsact::ClsactNote, Side, &'static str),
+    Clsact(clsact::ClsactNote, TcSide, &'static str),
 }
 
-impl Side {
+impl TcSide {
     const fn attach_type(self) -> TcAttachType {
         match self {
             Self::Received => TcAttachType::Ingress,
@@ -124,7 +124,7 @@ impl TcPlace<'_> {
 
 impl TcAttachment {
     /// The filter of `clsact` that a note describes.
-    pub fn noted(pin: &Path, side: Side, program: &'static str) -> Option<Self> {
+    pub fn noted(pin: &Path, side: TcSide, program: &'static str) -> Option<Self> {
         clsact::ClsactNote::read(pin).map(|note| Self::Clsact(note, side, program))
     }
 
@@ -156,7 +156,7 @@ impl TcAttachment {
     pub fn is_here(&self, index: u32) -> bool {
         match self {
             Self::Tcx(held) => {
-                let row = query::row(index, Side::Received).unwrap_or_default();
+                let row = query::row(index, TcSide::Received).unwrap_or_default();
                 row.iter().any(|found| found.link == held.id())
             }
             Self::Clsact(note, ..) => note.is_here(index),
@@ -185,7 +185,7 @@ pub fn noted_interface(pin: &Path) -> Option<u32> {
 /// Gives the attachment that is pinned there this program. One that cannot be reached stays as it is.
 pub fn give(
     pin: &Path,
-    side: Side,
+    side: TcSide,
     its: &'static str,
     program: &mut SchedClassifier,
 ) -> Result<(), KernelError> {
@@ -215,20 +215,20 @@ fn update(pin: &Path, program: &mut SchedClassifier) -> Result<(), Box<dyn std::
 /// Detaches what is pinned there. False if it is in another network namespace, and therefore stays. The pin
 /// itself is left to the caller, with the returned descriptor: if the last reference to a link is a
 /// descriptor, the kernel detaches it at once.
-pub fn release(pin: &Path, side: Side, program: &str) -> Result<(bool, Option<PinnedLink>), KernelError> {
+pub fn release(pin: &Path, side: TcSide, program: &str) -> Result<(bool, Option<PinnedLink>), KernelError> {
     let is_off = !pin.is_symlink() || clsact::detach(pin, side, program)?;
     Ok((is_off, PinnedLink::from_pin(pin).ok()))
 }
 
 /// The numbers of the programs that run before this one on received frames, by links of TCX.
 pub fn before(index: u32, program: u32) -> Vec<u32> {
-    let row = query::row(index, Side::Received).unwrap_or_default();
+    let row = query::row(index, TcSide::Received).unwrap_or_default();
     row.iter().map(|found| found.program).take_while(|found| *found != program).collect()
 }
 
 /// The numbers of the programs on received frames that may be roots of another filterd.
 pub fn roots_on(index: u32, name: &'static str) -> Vec<u32> {
-    let row = query::row(index, Side::Received).unwrap_or_default();
-    let filter = clsact::program_on(index, Side::Received, name);
+    let row = query::row(index, TcSide::Received).unwrap_or_default();
+    let filter = clsact::program_on(index, TcSide::Received, name);
     row.iter().map(|found| found.program).chain(filter).collect()
 }

@@ -8,7 +8,7 @@ use aya_obj::generated::bpf_attach_type::{BPF_TCX_EGRESS, BPF_TCX_INGRESS};
 use aya_obj::generated::bpf_cmd::BPF_PROG_QUERY;
 use nix::libc;
 
-use super::Side;
+use super::TcSide;
 
 /// The most programs that one side of an interface can have (`BPF_MPROG_MAX`).
 const MOST: usize = 64;
@@ -40,10 +40,10 @@ struct Query {
 
 /// The programs on this side of the interface, in the order in which they run. An error where the kernel has
 /// no TCX.
-pub fn row(interface: u32, side: Side) -> io::Result<Vec<InRow>> {
+pub fn row(interface: u32, side: TcSide) -> io::Result<Vec<InRow>> {
     let attach_type = match side {
-        Side::Received => BPF_TCX_INGRESS,
-        Side::Sent => BPF_TCX_EGRESS,
+        TcSide::Received => BPF_TCX_INGRESS,
+        TcSide::Sent => BPF_TCX_EGRESS,
     };
     let (mut programs, mut links) = ([0_u32; MOST], [0_u32; MOST]);
     let mut query = Query {
