@@ -63,7 +63,7 @@ const _: () = {
     while number < Reason::ALL.len() {
         assert!(
             has_room(Reason::ALL[number]),
-            "a reason to drop would share the counters of another one: `drop_number` must give it a place of its own"
+            "a slot has no counters for a reason to drop: `number_of` must give it a place of its own"
         );
         number += 1;
     }
@@ -74,8 +74,20 @@ const _: () = {
 const fn has_room(reason: Reason) -> bool {
     match reason.verdict() {
         Verdict::Pass(_) => true,
+        Verdict::Drop(Reason::Outbound) => true,
         Verdict::Drop(reason) => FIRST <= reason as u32 && (reason as u32) < FIRST + REASONS,
     }
+}
+
+/// The place of a reason to drop among those of a slot. [`Reason::Outbound`] has that of a reason for which
+/// packets pass.
+#[inline(always)]
+const fn number_of(reason: Reason) -> u32 {
+    let number = match reason {
+        Reason::Outbound => Reason::Neighbour as u32,
+        _ => reason as u32,
+    };
+    number.wrapping_sub(FIRST) % REASONS
 }
 
 /// The number of words in a map with this many rows.
@@ -94,7 +106,7 @@ pub const fn drop_number(outcome: Outcome) -> Option<u32> {
         Outcome::WouldDrop(_) => 1,
         Outcome::Paused(_) => 2,
     };
-    Some(enforcement * REASONS + (outcome.reason() as u32).wrapping_sub(FIRST) % REASONS)
+    Some(enforcement * REASONS + number_of(outcome.reason()))
 }
 
 /// The word of a row that counts the packets of a drop. The next word counts its bytes. The place is inside

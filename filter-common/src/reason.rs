@@ -195,6 +195,7 @@ impl Reason {
             Self::Reply => "reply",
             Self::OtherPort => "other_port",
             Self::LaterFragment => "later_fragment",
+            Self::Outbound => "outbound",
         }
     }
 
@@ -220,6 +221,7 @@ impl Reason {
             Self::LaterFragment => {
                 "its source is listed on some ports only, and it is a later fragment, which tells no port"
             }
+            Self::Outbound => "it is sent to an address that a list with `direction: out` or `both` holds",
         }
     }
 
@@ -235,9 +237,12 @@ impl Reason {
             | Self::Reply
             | Self::OtherPort
             | Self::LaterFragment => Verdict::Pass(self),
-            Self::TooManyTags | Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => {
-                Verdict::Drop(self)
-            }
+            Self::TooManyTags
+            | Self::Address4
+            | Self::Network4
+            | Self::Net64
+            | Self::Other6
+            | Self::Outbound => Verdict::Drop(self),
         }
     }
 }
@@ -253,6 +258,18 @@ impl Verdict {
 }
 
 impl Verdict {
+    /// The verdict about a packet that this host sends or forwards, if its destination was judged as if it
+    /// were a source. Only a listed destination is a reason to drop.
+    #[inline(always)]
+    pub const fn outbound(self) -> Self {
+        match self {
+            Self::Drop(Reason::Address4 | Reason::Network4 | Reason::Net64 | Reason::Other6) => {
+                Self::Drop(Reason::Outbound)
+            }
+            Self::Pass(reason) | Self::Drop(reason) => Self::Pass(reason),
+        }
+    }
+
     /// The outcome of this verdict under this enforcement.
     #[inline(always)]
     pub const fn outcome(self, enforcement: Enforcement) -> Outcome {
@@ -337,7 +354,7 @@ mod tests {
         assert_eq!(counters.len(), Outcome::all().count());
         assert_eq!(
             counters.len(),
-            Reason::ALL.len() + 5 + 5,
+            Reason::ALL.len() + 6 + 6,
             "what passes does so whether the filter enforces or not"
         );
         assert!(counters.last() < Some(&UNUSED));

@@ -75,7 +75,12 @@ impl SetName {
         Self::all().filter(|name| name.blocks())
     }
 
-    /// True if sources in this set are blocked.
+    /// All sets that block sources.
+    pub fn of_sources() -> impl DoubleEndedIterator<Item = Self> + Clone {
+        Self::blocking().filter(|name| !matches!(name, Self::Out))
+    }
+
+    /// True if sources or destinations in this set are blocked.
     pub const fn blocks(self) -> bool {
         !matches!(self, Self::Allow)
     }

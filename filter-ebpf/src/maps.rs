@@ -290,7 +290,8 @@ fn answer(reason: Reason) -> u32 {
         | Reason::Net64
         | Reason::Other6
         | Reason::OtherPort
-        | Reason::LaterFragment => STANDS,
+        | Reason::LaterFragment
+        | Reason::Outbound => STANDS,
     }
 }
 

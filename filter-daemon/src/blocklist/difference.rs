@@ -24,8 +24,10 @@ impl Blocklist {
         match change {
             Change::Want(Want { list, polarity, targets, .. }) => {
                 let reach = self.lists().reach_of(list);
+                // In the mirror of a list the same entries are new, unless other lists want them there.
+                let set = self.sets_of(list, *polarity).into_iter().next().unwrap_or(polarity.whole());
                 let list = self.lists().find(list);
-                let side = list.map_or(self.side(polarity.whole()), |list| self.side_of(list));
+                let side = self.side(set);
                 side.prefetch(targets);
                 targets
                     .iter()
@@ -36,12 +38,10 @@ impl Blocklist {
             }
             Change::Release { from, targets } => {
                 let lists = self.lists_of(from).unwrap_or_default();
-                // The lists of one call are all on one side.
-                if let Some(set) = lists.first().map(|list| self.lists().get(*list).set()) {
-                    targets
-                        .iter()
-                        .for_each(|target| self.preview_release(set, target, &lists, &mut difference));
-                }
+                let sets = self.sets_of_lists(&lists);
+                targets
+                    .iter()
+                    .for_each(|target| self.preview_release(&sets, target, &lists, &mut difference));
             }
             Change::Expire { .. }
             | Change::Reach { .. }
@@ -78,11 +78,22 @@ impl Blocklist {
     }
 
     /// A widened prefix leaves with the last entry behind it. The preview does not predict that.
-    fn preview_release(&self, set: SetName, target: Target, lists: &[ListId], difference: &mut Difference) {
-        let (holders, side) = (self.holders(set, target), self.side(set).holders(target));
-        let released = holders.iter().filter(|list| lists.contains(list)).count();
-        difference.changes += u64::from(released > 0);
-        if released > 0 && released == holders.len() && holders == side {
+    fn preview_release(
+        &self,
+        sets: &[SetName],
+        target: Target,
+        lists: &[ListId],
+        difference: &mut Difference,
+    ) {
+        let (mut changes, mut leaves) = (false, false);
+        for set in sets {
+            let (holders, side) = (self.holders(*set, target), self.side(*set).holders(target));
+            let released = holders.iter().filter(|list| lists.contains(list)).count();
+            changes |= released > 0;
+            leaves |= released > 0 && released == holders.len() && holders == side;
+        }
+        difference.changes += u64::from(changes);
+        if leaves {
             difference.leaves.push(target);
         }
     }

@@ -25,6 +25,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use filter_common::direction::Direction;
 use filter_common::labels::Counters;
 use filter_common::ports::Clause;
 use filter_common::target::Target;
@@ -180,6 +181,8 @@ pub struct ListConfig {
     pub ttl: Option<Duration>,
     /// The ports on which its targets are blocked. All ports if none.
     pub ports: Option<Clause>,
+    /// Which packets it blocks: those from its targets, to them, or both.
+    pub direction: Direction,
     /// Longer IPv6 prefixes are widened to this length and blocked as such.
     pub ipv6_prefix: u8,
 }

@@ -27,7 +27,7 @@ impl PublishedTables<'_> {
     /// The label of the list that a packet from `source` counts for. None if no blocking set holds the
     /// source.
     pub fn label(&self, source: Source) -> Option<Label> {
-        SetName::blocking().find_map(|name| set::label(&self.set(name), &self.labels[name], source))
+        SetName::of_sources().find_map(|name| set::label(&self.set(name), &self.labels[name], source))
     }
 }
 

@@ -28,6 +28,12 @@ fn field(field: *const u32) -> u32 {
     unsafe { field.read_volatile() }
 }
 
+/// Whether frames are sent, and judged by their destination.
+#[inline(always)]
+pub fn is_outbound() -> bool {
+    read(&SETTINGS.outbound) != 0
+}
+
 #[inline(always)]
 pub fn raw(ctx: &Wrapped) -> *mut Raw {
     ctx.skb.skb

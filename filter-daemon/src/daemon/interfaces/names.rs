@@ -145,6 +145,7 @@ mod tests {
             before: Vec::new(),
             formerly: None,
             egress: None,
+            outbound: None,
         };
         let one = |(name, index): &(&str, u32)| KernelInterface {
             name: (*name).into(),
@@ -209,6 +210,7 @@ mod tests {
             before: Vec::new(),
             formerly: None,
             egress: None,
+            outbound: None,
         };
         let left = WatchedInterface::left(&link);
         assert!(left.is_held_back() && !left.is_named() && !left.is_missed() && !left.is_over());

@@ -26,6 +26,7 @@ mod ration;
 pub mod request;
 pub mod root;
 mod roots;
+mod sent;
 mod server;
 pub mod size;
 mod storage;

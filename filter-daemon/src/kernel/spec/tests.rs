@@ -44,7 +44,7 @@ fn specs() -> impl Iterator<Item = JudgeSpec> {
     let before = sets.clone().into_iter().cycle().skip(sets.len() - 1);
     sets.into_iter().zip(before).map(|(block, allow)| JudgeSpec {
         settings: blocklist::Settings::default(),
-        sets: PerSet { block, allow, clauses: Default::default() },
+        sets: PerSet { block, allow, ..Default::default() },
         clauses: Default::default(),
         overlap: None,
         lists: None,

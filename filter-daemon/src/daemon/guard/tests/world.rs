@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use filter_common::direction::Direction;
 use filter_common::packet::Source;
 use filter_common::target::{Prefix, Target};
 
@@ -108,7 +109,7 @@ pub(super) fn loaded(plan: &TestConfiguration, blocklist: &Blocklist) -> Loaded 
             ttl: *ttl,
             how: ReadOptions::recognised(SpecialRanges::INCLUDED),
             limits: Limits::default(),
-            meaning: Meaning { polarity, ports: None, reach: Reach::AS_GIVEN },
+            meaning: Meaning { polarity, ports: None, direction: Direction::In, reach: Reach::AS_GIVEN },
             before,
             turned: None,
             was: None,

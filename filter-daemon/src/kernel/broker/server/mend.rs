@@ -34,12 +34,13 @@ impl BrokerServer {
             let links = self.links.look(&self.pins);
             self.egress.mend(&links, &self.pins);
         }
-        Ok(())
+        self.outbound.mend_pins(&self.pins, &mut self.mending)?;
+        self.mend_outbound()
     }
 
     /// Reports the repairs since the last call.
     pub(super) fn mended(&mut self) -> Repairs {
-        let (egress, tampered) = (self.egress.take_newly_attached(), self.mending.take());
+        let (egress, tampered) = (self.egress.programs().take_newly_attached(), self.mending.take());
         Repairs { egress, tampered, owner: geteuid().as_raw() }
     }
 
