@@ -26,6 +26,12 @@ impl Direction {
         }
     }
 
+    /// The word, if it is not the usual direction.
+    #[must_use]
+    pub fn unusual_name(self) -> Option<&'static str> {
+        (self != Self::In).then(|| self.name())
+    }
+
     /// Whether packets to its targets are blocked.
     #[must_use]
     pub const fn is_outbound(self) -> bool {

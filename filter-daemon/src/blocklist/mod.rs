@@ -136,11 +136,20 @@ impl Blocklist {
 
     /// The sets that contain the list of this name, or would contain it as a new live list.
     pub fn sets_of(&self, name: &str, polarity: Polarity) -> ListSets {
-        let as_live = || match (polarity, Direction::of_live(name)) {
-            (Polarity::Block, Direction::Out | Direction::Both) => SetName::Out.into(),
-            (Polarity::Block, Direction::In) | (Polarity::Allow, _) => polarity.whole().into(),
-        };
-        self.lists.find(name).map_or_else(as_live, |id| self.lists.get(id).sets())
+        match (self.lists.find(name), self.direction_of(name, polarity)) {
+            (Some(id), _) => self.lists.get(id).sets(),
+            (None, Direction::Out | Direction::Both) => SetName::Out.into(),
+            (None, Direction::In) => polarity.whole().into(),
+        }
+    }
+
+    /// The direction in which the list of this name blocks, or would block as a new live list.
+    pub fn direction_of(&self, name: &str, polarity: Polarity) -> Direction {
+        match self.lists.find(name) {
+            Some(id) => self.lists.get(id).direction,
+            None if polarity == Polarity::Block => Direction::of_live(name),
+            None => Direction::In,
+        }
     }
 
     /// The side with the entries of `list`.

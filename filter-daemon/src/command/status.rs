@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::ask::trouble::CommandError;
 use super::render::console::Console;
+use super::render::entry;
 use super::render::figure::{bytes, count, counted, table};
 use super::render::hits;
 use super::render::moment::Clock;
@@ -176,7 +177,9 @@ fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
         let age = read.filter(|(_, read)| clock.is_long_ago(*read)).map(|(age, _)| format!("{age} old"));
         let next = list.next.map(|next| format!("next {}", clock.at(next)));
         let times = [hits, age, next].into_iter().flatten();
-        let told: Vec<_> = list.ports.clone().into_iter().chain(told).chain(guarded).chain(times).collect();
+        let direction = list.direction.as_deref().map(|word| entry::told_direction(word).to_owned());
+        let told: Vec<_> =
+            list.ports.clone().into_iter().chain(direction).chain(told).chain(guarded).chain(times).collect();
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
@@ -207,6 +210,7 @@ mod tests {
             kind: kind.into(),
             allows: false,
             ports: None,
+            direction: None,
             targets,
             rejected,
             special: 0,

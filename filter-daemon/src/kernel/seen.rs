@@ -89,3 +89,24 @@ impl Tables for PublishedTables<'_> {
         self.settings.overlap != 0 && self.overlap.is_some_and(|word| word.load(0) != 0)
     }
 }
+
+/// The tables as the judge of sent frames sees them.
+pub struct SentTables<'a>(pub PublishedTables<'a>);
+
+impl Tables for SentTables<'_> {
+    fn enforcement(&self) -> Enforcement {
+        self.0.enforcement()
+    }
+
+    fn block(&self) -> impl Set {
+        self.0.set(SetName::Out)
+    }
+
+    fn allow(&self) -> impl Set {
+        self.0.allow()
+    }
+
+    fn may_overlap(&self) -> bool {
+        self.0.may_overlap()
+    }
+}

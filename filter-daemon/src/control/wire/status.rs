@@ -215,6 +215,9 @@ pub struct ListStatus {
     /// Ports on which it blocks, if not on all: `on port 22 only`, `on all but port 443`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<String>,
+    /// `out` if it blocks packets to its targets, `both` if packets from and to them. Default: packets from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<String>,
     /// Number of targets of the list.
     pub targets: u64,
     /// Largest number of entries within the last seven days, if the source has become shorter since.

@@ -315,6 +315,7 @@ fn replies_are_those_of_the_version_that_landed() {
             kind: "file".into(),
             allows: false,
             ports: None,
+            direction: None,
             targets: 8,
             rejected: 9,
             special: 0,

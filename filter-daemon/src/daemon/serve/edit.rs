@@ -34,6 +34,7 @@ impl Owner {
         if let Err(failure) = self.must_be_live(&list, polarity) {
             return answer(reply, Err(failure));
         }
+        let direction = self.protection.blocklist().direction_of(&list, polarity);
         let (until, note, by) = (ttl.map(clock::after), note.map(Arc::from), by.map(Arc::from));
         let each = own::parted(&targets, own);
         let mut targets: Targets = targets.into_iter().collect();
@@ -73,8 +74,8 @@ impl Owner {
                 changed.allowed = all_allowed(blocklist, &all);
             }
             if all.len() <= MOST_LOOKED_AT {
-                changed.longer = longer(blocklist, polarity, &all, until);
-                (changed.covered, changed.covered_by) = wider(blocklist, polarity, &all);
+                changed.longer = longer(blocklist, (polarity, direction), &all, until);
+                (changed.covered, changed.covered_by) = wider(blocklist, (polarity, direction), &all);
                 match polarity {
                     Polarity::Block => {
                         changed.allowed_by = overlapping(blocklist, Polarity::Allow, &all);

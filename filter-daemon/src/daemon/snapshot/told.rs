@@ -94,6 +94,7 @@ fn list_status(list: lists::ListDetails) -> status::ListStatus {
         kind: list.kind,
         allows: list.allows,
         ports: list.ports,
+        direction: list.direction,
         targets: list.entries,
         largest: list.largest,
         rejected: list.rejected,

@@ -145,7 +145,7 @@ fn larger_table_shares_the_awaited_judge() {
     let mut owner = Owner::waiting();
     let before = owner.kernel.waits_for_judges();
     let more: Targets = (300..2000).map(four).collect();
-    let needs = owner.protection.needs_with(SetName::Block, &more);
+    let needs = owner.protection.needs_with(SetName::Block.into(), &more);
     let (filter, blocklist) = owner.protection.parts();
     assert!(filter.grow_aside(&needs, blocklist).expect("there is memory").addresses);
     while owner.filter().is_growing() || owner.filter().is_awaiting_judge() {
