@@ -49,7 +49,7 @@ pub const DIRECTORY: u32 = SLOTS * ENTRY;
 /// The words of a slot: packets and bytes for each outcome that is a drop or would be one.
 pub const SLOT: u32 = (ROW - COUNTERS) / SLOTS;
 
-/// The number of reasons to drop that a slot has counters for, starting at number [`FIRST`].
+/// The number of reasons to drop that a slot has counters for. Their numbers differ modulo this one.
 const REASONS: u32 = 8;
 
 /// The lowest number of any reason to drop.
@@ -63,7 +63,7 @@ const _: () = {
     while number < Reason::ALL.len() {
         assert!(
             has_room(Reason::ALL[number]),
-            "a slot has no counters for a reason to drop: `number_of` must give it a place of its own"
+            "a reason to drop would share the counters of another one: give it another number"
         );
         number += 1;
     }
@@ -74,20 +74,20 @@ const _: () = {
 const fn has_room(reason: Reason) -> bool {
     match reason.verdict() {
         Verdict::Pass(_) => true,
-        Verdict::Drop(Reason::Outbound) => true,
-        Verdict::Drop(reason) => FIRST <= reason as u32 && (reason as u32) < FIRST + REASONS,
+        Verdict::Drop(_) => {
+            let (mut index, mut sharing) = (0, 0);
+            while index < Reason::ALL.len() {
+                let other = Reason::ALL[index];
+                let is_at_its_place = (other as u32).wrapping_sub(FIRST) % REASONS
+                    == (reason as u32).wrapping_sub(FIRST) % REASONS;
+                if matches!(other.verdict(), Verdict::Drop(_)) && is_at_its_place {
+                    sharing += 1;
+                }
+                index += 1;
+            }
+            sharing == 1
+        }
     }
-}
-
-/// The place of a reason to drop among those of a slot. [`Reason::Outbound`] has that of a reason for which
-/// packets pass.
-#[inline(always)]
-const fn number_of(reason: Reason) -> u32 {
-    let number = match reason {
-        Reason::Outbound => Reason::Neighbour as u32,
-        _ => reason as u32,
-    };
-    number.wrapping_sub(FIRST) % REASONS
 }
 
 /// The number of words in a map with this many rows.
@@ -106,7 +106,7 @@ pub const fn drop_number(outcome: Outcome) -> Option<u32> {
         Outcome::WouldDrop(_) => 1,
         Outcome::Paused(_) => 2,
     };
-    Some(enforcement * REASONS + number_of(outcome.reason()))
+    Some(enforcement * REASONS + (outcome.reason() as u32).wrapping_sub(FIRST) % REASONS)
 }
 
 /// The word of a row that counts the packets of a drop. The next word counts its bytes. The place is inside

@@ -108,21 +108,22 @@ reasons! {
     OtherPort = 11,
     /// Its source is listed on some ports only, and it is a later fragment, which has no port.
     LaterFragment = 12,
-    /// It is sent to a listed destination.
-    Outbound = 13,
+    /// It is sent to a listed destination. A reason to drop has no number of 13 to 15: in a slot of the
+    /// counters it would have the place of another one.
+    Outbound = 16,
 }
 
 const _: () = {
-    let mut number = 0;
-    while number < Reason::ALL.len() {
+    let mut index = 1;
+    while index < Reason::ALL.len() {
         assert!(
-            Reason::ALL[number] as usize == number,
-            "reasons are listed by their numbers, without a gap: give the new reason the next free number"
+            (Reason::ALL[index - 1] as u32) < Reason::ALL[index] as u32,
+            "reasons are listed by their numbers: give the new reason the next free number"
         );
-        number += 1;
+        index += 1;
     }
     assert!(
-        Reason::ALL.len() <= REASONS as usize,
+        (Reason::ALL[index - 1] as u32) < REASONS,
         "no counter is left for this reason: raise `REASONS`, which changes the layout of the counters"
     );
     assert!(REASONS - 1 <= OF_REASON, "`Told` has too few bits for the number of a reason");
@@ -371,9 +372,8 @@ mod tests {
     /// Counters that an earlier version pinned are read by this version.
     #[test]
     fn every_reason_stands_at_its_own_number() {
-        for (index, reason) in Reason::ALL.into_iter().enumerate() {
-            assert_eq!(reason as usize, index, "{}", reason.name());
-            assert_eq!(Reason::of(index as u32), reason);
-        }
+        let numbers = Reason::ALL.map(|reason| reason as u32);
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16]);
+        Reason::ALL.into_iter().for_each(|reason| assert_eq!(Reason::of(reason as u32), reason));
     }
 }
