@@ -15,7 +15,7 @@ use super::question::{all_allowed, held, longer, overlapping, wider};
 use crate::blocklist::{Blocklist, Change, ListId, Polarity, Reach, ReleaseFrom, Targets, Want};
 use crate::clock;
 use crate::config::ListName;
-use crate::config::name::GUARD_LIST;
+use crate::config::name::{GUARD_LIST, MANUAL_OUT_LIST};
 use crate::control::ReplyTo;
 use crate::control::wire::{Changed, Emptied, Failure, MOST_LOOKED_AT, Widened, add, flush, remove};
 use crate::daemon::change::{self, ChangeTotals};
@@ -184,7 +184,10 @@ impl Owner {
     fn must_be_live(&self, name: &str, polarity: Polarity) -> Result<(), Failure> {
         let lists = self.protection.blocklist().lists();
         let found = lists.find(name).map(|id| lists.get(id));
-        let is_default = Polarity::ALL.into_iter().find(|polarity| name == default_list(*polarity));
+        let is_default = match Polarity::ALL.into_iter().find(|polarity| name == default_list(*polarity)) {
+            None if name == MANUAL_OUT_LIST => Some(Polarity::Block),
+            default => default,
+        };
         if name == GUARD_LIST {
             return Err(guard_list_refusal(name));
         }
