@@ -18,6 +18,8 @@ pub struct Attachment {
     pub reason: Option<AttachReason>,
     /// The kernel's number of the attached program. Any other number means that the program is not ours.
     pub program: u32,
+    /// What the frames of the interface begin with.
+    pub framing: Framing,
 }
 
 impl Attachment {

@@ -32,7 +32,7 @@ const MEASURED: [(&str, Table, &str, &str, f64, usize); 8] = [
 ];
 
 /// Other words of README with numbers, and the words of a page or a test that hold them.
-const HELD: [(&str, &str, &str); 11] = [
+const HELD: [(&str, &str, &str); 12] = [
     ("With a million addresses listed", LIVE, "1 000 000 addresses are listed"),
     ("all 4,294,967,296 addresses", "tests/soak/exact/four.rs", "0..=u32::MAX"),
     ("a scrape of 990 lists", LOAD, "990,000 entries on 990 lists"),
@@ -41,6 +41,11 @@ const HELD: [(&str, &str, &str); 11] = [
         "its own addresses, its gateways, its name servers, and hosts with a login session",
         "tests/network/guard.rs",
         "guard_follows_addresses_routes_nameservers_and_sessions",
+    ),
+    (
+        "Before Linux 6.6, `tc qdisc del` removes a [filter in TC](docs/explanation/packet-path.md#where-it-happens)",
+        "docs/explanation/packet-path.md",
+        "`tcx` needs Linux 6.6.",
     ),
     (
         "128 MiB and 200 bytes for each entry",

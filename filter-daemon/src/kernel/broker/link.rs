@@ -78,7 +78,13 @@ impl Links {
         };
         let hook = Hook::of(mode, interface.framing);
         let program = judges.root(hook)?.id()?;
-        Ok(Attachment { index: interface.index, mode: Some(mode), reason: Some(reason), program })
+        Ok(Attachment {
+            index: interface.index,
+            mode: Some(mode),
+            reason: Some(reason),
+            program,
+            framing: interface.framing,
+        })
     }
 
     /// Detaches the filter, or drops the link if its interface is gone.
