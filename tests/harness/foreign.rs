@@ -175,6 +175,11 @@ fn classifier<'a>(object: &'a mut Ebpf, name: &str) -> &'a mut SchedClassifier {
 
 /// The object file a compiler would have written.
 fn object_file(name: &str, section: &[u8], program: &[u8]) -> Vec<u8> {
+    licensed_file(name, section, program, b"MIT\0")
+}
+
+/// The same under this license.
+pub(crate) fn licensed_file(name: &str, section: &[u8], program: &[u8], license: &[u8]) -> Vec<u8> {
     let mut object = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
     let section = object.add_section(Vec::new(), section.to_vec(), SectionKind::Text);
     let value = object.append_section_data(section, program, 8);
@@ -188,7 +193,7 @@ fn object_file(name: &str, section: &[u8], program: &[u8]) -> Vec<u8> {
         section: SymbolSection::Section(section),
         flags: SymbolFlags::None,
     });
-    let license = object.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
-    object.append_section_data(license, b"MIT\0", 1);
+    let section = object.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
+    object.append_section_data(section, license, 1);
     object.write().expect("memory is large enough")
 }

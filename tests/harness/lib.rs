@@ -6,6 +6,7 @@
 
 mod attached;
 mod browser;
+mod buffers;
 mod daemon;
 mod expect;
 mod foreign;
@@ -46,6 +47,7 @@ mod whole;
 mod wire;
 
 pub use browser::{Browser, Look, Tab};
+pub use buffers::Buffers;
 pub use daemon::{Daemon, children_of, is_running};
 pub use expect::Expectation;
 pub use foreign::{ForeignEgress, ForeignIngress, ForeignProgram};

@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::process::Stdio;
 
 use harness::limited::LimitedCommand;
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, GATEWAY, Net, Tun};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, GATEWAY, Net, Tun, Watching};
 use serde_json::json;
 
 /// FAULTS: generic XDP attached there, and dropped nothing.
@@ -43,6 +43,23 @@ fn tun_and_ethernet_are_filtered_together() {
     net.filterd(["reload"]).succeeds();
     net.expect(ATTACKER).passes();
     assert_eq!(tun.arrivals(&[ATTACKER.into()]), [true]);
+}
+
+/// Whoever watches sees frames as if they had an Ethernet header.
+#[test]
+fn drops_on_tun_are_watched() {
+    let mut net = Net::new();
+    let tun = Tun::new(net.host(), "tun0");
+    net.start("interfaces: [tun0]\nblock: [203.0.113.7]");
+    net.filterd(["add", ATTACKER6]).succeeds();
+    let mut watching = Watching::of(&net, &["--drops"]);
+    assert_eq!(tun.arrivals(&[ATTACKER.into(), ATTACKER6.into()]), [false, false]);
+    for source in [ATTACKER, ATTACKER6] {
+        let drop = watching.sees_a_drop();
+        let told = ["source", "protocol", "interface"].map(|field| drop[field].as_str());
+        assert_eq!(told, [source, "udp", "tun0"].map(Some), "{drop}");
+        assert_eq!((drop["source_port"].as_u64(), drop["port"].as_u64()), (Some(54_321), Some(53)), "{drop}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod attack_local_user;
 mod bad_input;
 mod bare;
 mod belongs_to_others;
+mod buffers;
 mod bulk;
 mod changed_kind;
 mod clocks;

@@ -18,6 +18,8 @@ pub struct Attachment {
     pub reason: Option<AttachReason>,
     /// The kernel's number of the attached program. Any other number means that the program is not ours.
     pub program: u32,
+    /// What the frames of the interface begin with.
+    pub framing: Framing,
 }
 
 impl Attachment {
@@ -63,7 +65,7 @@ impl AttachReason {
         match self {
             Self::Demanded | Self::DemandedOnLargeVeth(_) => "the configuration demands it".to_owned(),
             Self::Driver => "the driver supports XDP".to_owned(),
-            Self::Refused => "the driver does not support XDP".to_owned(),
+            Self::Refused => "the driver has no XDP, or refuses it".to_owned(),
             Self::Framing => "its frames have no Ethernet header".to_owned(),
             Self::Veth => "native XDP slows down TCP on veth".to_owned(),
             Self::Occupied(id) => format!("another XDP program is attached (id {id})"),

@@ -25,7 +25,7 @@ use super::roots::Roots;
 use super::surroundings::{self, LoadedPrograms};
 use super::tc::{self, TcAttachment, TcPlace, TcSide};
 use crate::config::Mode;
-use crate::text::Explain;
+use crate::text::{Explain, Explanation};
 pub use earlier::{hand_over, hook_of_pin, is_on_an_interface, release_all};
 
 /// The links of one daemon, by the names that their interfaces had when they were attached.
@@ -78,7 +78,13 @@ impl Links {
         };
         let hook = Hook::of(mode, interface.framing);
         let program = judges.root(hook)?.id()?;
-        Ok(Attachment { index: interface.index, mode: Some(mode), reason: Some(reason), program })
+        Ok(Attachment {
+            index: interface.index,
+            mode: Some(mode),
+            reason: Some(reason),
+            program,
+            framing: interface.framing,
+        })
     }
 
     /// Detaches the filter, or drops the link if its interface is gone.
@@ -343,9 +349,9 @@ fn attached(
     pin: &Path,
 ) -> Result<(HeldFilter, (AttachMode, AttachReason)), KernelError> {
     let mut refusals = Vec::new();
-    for rung in rungs {
+    for (number, rung) in (1..).zip(rungs) {
         let tried = match rung {
-            Rung::Native(reason) => attach_native(judges, interface, pin)
+            Rung::Native(reason) => attach_native(judges, interface, pin, number == rungs.len())
                 .map(|held| (HeldFilter::Xdp(held), (AttachMode::Native, *reason))),
             Rung::Tc(reason) => attach_tc(judges, interface, pin).map(|(held, hook)| {
                 let mode = held.mode();
@@ -355,7 +361,9 @@ fn attached(
         match tried {
             Ok(attached) => {
                 for refusal in &refusals {
-                    info!("{}; filterd uses TC instead", KernelError::explain(refusal).message);
+                    let Explanation { message, remedy } = KernelError::explain(refusal);
+                    let cause = remedy.map(|cause| format!(": {cause}")).unwrap_or_default();
+                    info!("{message}{cause}; filterd uses TC instead");
                 }
                 return Ok(attached);
             }
@@ -380,8 +388,9 @@ fn attach_native(
     judges: &mut impl Judges,
     interface: &KernelInterface,
     pin: &Path,
+    is_last: bool,
 ) -> Result<HeldLink, KernelError> {
-    let failed = |source: io::Error| refusal(interface, source);
+    let failed = |source: io::Error| refusal(interface, source, is_last);
     let root = judges.root(Hook::Xdp)?;
     let program = root.program().xdp().expect("the root of XDP is a program of XDP");
     let id = program.attach_to_if_index(interface.index, XdpMode::Driver).map_err(|error| {
@@ -398,24 +407,32 @@ fn attach_native(
     HeldLink::new(pinned.into(), pin).map_err(|error| KernelError::load("ask for a link", error))
 }
 
-fn refusal(interface: &KernelInterface, source: io::Error) -> KernelError {
-    let hint = match source.raw_os_error() {
+/// The error of a driver. If there is another way, the hint is only the probable cause.
+fn refusal(interface: &KernelInterface, source: io::Error, is_last: bool) -> KernelError {
+    let (cause, instead) = match source.raw_os_error() {
         Some(nix::libc::EPERM | nix::libc::EACCES) => {
-            "filterd needs CAP_NET_ADMIN: run it as root".to_owned()
+            ("filterd needs CAP_NET_ADMIN: run it as root".to_owned(), "")
         }
         Some(nix::libc::EBUSY | nix::libc::EEXIST) => {
-            "another XDP program came in between, or one sits on a device above it (macvlan)".to_owned()
+            ("another XDP program came in between, or one sits on a device above it (macvlan)".to_owned(), "")
         }
-        Some(nix::libc::EOPNOTSUPP) => format!(
-            "its driver has no XDP support, or none while the card merges packets (hardware GRO, LRO: see `ethtool -k {}`); try `mode: auto` in the configuration (or `--mode auto`)\nto see what each interface supports: filterd doctor",
-            interface.name
+        Some(nix::libc::EOPNOTSUPP) => (
+            format!(
+                "its driver has no XDP support, or none while the card merges packets (hardware GRO, LRO: see `ethtool -k {}`)",
+                interface.name
+            ),
+            "try `mode: auto` in the configuration (or `--mode auto`)\nto see what each interface supports: filterd doctor",
         ),
-        Some(nix::libc::EINVAL | nix::libc::ERANGE) => format!(
-            "its driver refuses, often because of its MTU (now {}), LRO, hardware GRO, or too few queues: see the kernel log; `mode: auto` in the configuration (or `--mode auto`) does not need the driver\nto see what each interface supports: filterd doctor",
-            interface.mtu
+        Some(nix::libc::EINVAL | nix::libc::ERANGE) => (
+            format!(
+                "its driver refuses, often because of its MTU (now {}), LRO, hardware GRO, or too few queues: see the kernel log",
+                interface.mtu
+            ),
+            "`mode: auto` in the configuration (or `--mode auto`) does not need the driver\nto see what each interface supports: filterd doctor",
         ),
-        _ => "see the kernel log".to_owned(),
+        _ => ("see the kernel log".to_owned(), ""),
     };
+    let hint = if is_last && !instead.is_empty() { format!("{cause}; {instead}") } else { cause };
     let (name, mode) = (interface.name.clone(), AttachMode::Native.to_string());
     KernelError::Attach { name, mode, reason: source.to_string(), hint }
 }

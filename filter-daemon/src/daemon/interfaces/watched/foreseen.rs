@@ -45,7 +45,13 @@ impl WatchedInterface {
                 let link = reality.link(&self.name).filter(|_| is_linked);
                 let program = link.map_or(0, |link| link.program);
                 self.state = InterfaceState::Attached(
-                    Attachment { index: here.index, mode: None, reason: None, program },
+                    Attachment {
+                        index: here.index,
+                        mode: None,
+                        reason: None,
+                        program,
+                        framing: here.framing,
+                    },
                     AttachedTo::Here,
                 );
             }

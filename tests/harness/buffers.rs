@@ -1,0 +1,134 @@
+//! Looks at the buffers in which the stack receives frames: is what the kernel keeps at their end aligned? If it is not, the next
+//! clone of such a buffer is a split lock, which ends hosts that do not allow any (CVE-2026-99127).
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, AsRawFd};
+use std::process::Command;
+
+use aya::Ebpf;
+use aya::maps::{Array, Map, MapData};
+use aya::programs::RawTracePoint;
+
+use crate::foreign::licensed_file;
+use crate::limited::LimitedCommand;
+
+/// Counts the buffers of one interface until it is dropped.
+#[derive(Debug)]
+pub struct Buffers {
+    counts: Array<MapData, [u64; 2]>,
+    _program: Ebpf,
+}
+
+/// An array, as the kernel numbers kinds of maps.
+const BPF_MAP_TYPE_ARRAY: u32 = 2;
+const NAME: &str = "look_at_buffers";
+const TRACEPOINT: &str = "netif_receive_skb";
+/// `bpf_probe_read_kernel`
+const READ: i32 = 113;
+/// In front of the address of a map's value.
+const MAP_VALUE: u8 = 2;
+
+/// One instruction: its code, the registers it goes to and comes from, its offset and its number.
+fn instruction(code: u8, [to, from]: [u8; 2], offset: i16, number: i32) -> [u8; 8] {
+    let ([a, b], [c, d, e, f]) = (offset.to_le_bytes(), number.to_le_bytes());
+    [code, from << 4 | to, a, b, c, d, e, f]
+}
+
+impl Buffers {
+    /// Of the interface with this name of eight letters, in whichever network namespace.
+    pub fn of(interface: &str) -> Self {
+        let name: [u8; 8] = interface.as_bytes().try_into().expect("its name has eight letters");
+        let [low, high] =
+            [&name[..4], &name[4..]].map(|half| i32::from_le_bytes(half.try_into().expect("four")));
+        let counts = aya_obj::Map::new_from_params(BPF_MAP_TYPE_ARRAY, 4, 16, 1, 0);
+        let counts = MapData::create(counts, "buffers", None).expect("there is memory");
+        let descriptor = counts.fd().as_fd().as_raw_fd();
+        let fields = Fields::of_this_kernel();
+        // r6: the buffer. What is read comes to the stack.
+        let read = |from: u8, offset: i32, to: i32, bytes: i32| {
+            [
+                instruction(0xbf, [1, 10], 0, 0),
+                instruction(0x07, [1, 0], 0, to),
+                instruction(0xb7, [2, 0], 0, bytes),
+                instruction(0xbf, [3, from], 0, 0),
+                instruction(0x07, [3, 0], 0, offset),
+                instruction(0x85, [0, 0], 0, READ),
+            ]
+        };
+        let program = [
+            vec![instruction(0x79, [6, 1], 0, 0)],
+            read(6, fields.device, -8, 8).to_vec(),
+            vec![instruction(0x79, [7, 10], -8, 0)],
+            read(7, fields.name, -8, 8).to_vec(),
+            // Another interface's: to the end.
+            vec![
+                instruction(0x79, [7, 10], -8, 0),
+                instruction(0x18, [8, 0], 0, low),
+                instruction(0, [0, 0], 0, high),
+                instruction(0x5d, [7, 8], 23, 0),
+            ],
+            read(6, fields.head, -8, 8).to_vec(),
+            read(6, fields.end, -16, 4).to_vec(),
+            vec![
+                instruction(0x79, [7, 10], -8, 0),
+                instruction(0x61, [8, 10], -16, 0),
+                instruction(0x0f, [7, 8], 0, 0),
+                instruction(0x57, [7, 0], 0, 7),
+                instruction(0x18, [1, MAP_VALUE], 0, descriptor),
+                instruction(0, [0, 0], 0, 0),
+                instruction(0xb7, [2, 0], 0, 1),
+                instruction(0xdb, [1, 2], 0, 0),
+                instruction(0x15, [7, 0], 2, 0),
+                instruction(0x07, [1, 0], 0, 8),
+                instruction(0xdb, [1, 2], 0, 0),
+            ],
+            vec![instruction(0xb7, [0, 0], 0, 0), instruction(0x95, [0, 0], 0, 0)],
+        ];
+        let program = program.concat().concat();
+        let section = format!("raw_tp/{TRACEPOINT}");
+        let mut object = Ebpf::load(&licensed_file(NAME, section.as_bytes(), &program, b"GPL\0"))
+            .expect("a few instructions load");
+        let look: &mut RawTracePoint =
+            object.program_mut(NAME).and_then(|program| program.try_into().ok()).expect("the object has it");
+        look.load().expect("the verifier has nothing to say");
+        look.attach(TRACEPOINT).expect("the kernel has it");
+        Self { counts: Array::try_from(Map::Array(counts)).expect("it is an array"), _program: object }
+    }
+
+    /// How many there were, and how many of them have an end that is not aligned.
+    pub fn counted(&self) -> [u64; 2] {
+        self.counts.get(&0, 0).expect("it is there")
+    }
+}
+
+/// Where this kernel keeps what is looked at, in bytes.
+struct Fields {
+    device: i32,
+    head: i32,
+    end: i32,
+    name: i32,
+}
+
+impl Fields {
+    fn of_this_kernel() -> Self {
+        let mut bpftool = Command::new("bpftool");
+        bpftool.args(["btf", "dump", "file", "/sys/kernel/btf/vmlinux", "format", "raw"]);
+        let told = bpftool.limited_output().expect("bpftool can be run");
+        let told = String::from_utf8(told.stdout).expect("it is text");
+        let (buffer, device) = (members(&told, "sk_buff"), members(&told, "net_device"));
+        // Its pointer to the device stands behind two others, in a union without a name.
+        Self { device: 16, head: buffer["head"], end: buffer["end"], name: device["name"] }
+    }
+}
+
+/// The members of a structure, with their places in bytes.
+fn members(told: &str, structure: &str) -> HashMap<String, i32> {
+    let head = format!("STRUCT '{structure}' ");
+    let rest = told.lines().skip_while(|line| !line.contains(&head)).skip(1);
+    let member = |line: &str| {
+        let name = line.trim().strip_prefix('\'')?.split_once('\'')?.0.to_owned();
+        let bits: i32 = line.split_once("bits_offset=")?.1.split_whitespace().next()?.parse().ok()?;
+        Some((name, bits / 8))
+    };
+    rest.take_while(|line| line.starts_with('\t')).filter_map(member).collect()
+}
