@@ -25,12 +25,13 @@ use super::{
 use crate::source::{Format, Limits, ReadOptions, SpecialRanges};
 use crate::text::printable::excerpt;
 
-const KEYS: [MapKey<Config>; 11] = [
+const KEYS: [MapKey<Config>; 12] = [
     MapKey { name: "interfaces", take: interfaces },
     MapKey { name: "mode", take: mode },
     MapKey { name: "enforce", take: enforce },
     MapKey { name: "counters", take: counters },
     MapKey { name: "match", take: matches },
+    MapKey { name: "outbound_errors", take: outbound_errors },
     MapKey {
         name: "block",
         take: |faults, node, config| targets(faults, node, "`block`", &mut config.block),
@@ -217,6 +218,13 @@ fn matches(faults: &mut ValueFaults, node: Node, config: &mut Config) {
         |meant| format!("did you mean {meant}?"),
     );
     faults.tell(word.node, format!("`match` cannot be `{}`", excerpt(&word.text)), help);
+}
+
+fn outbound_errors(faults: &mut ValueFaults, node: Node, config: &mut Config) {
+    let meaning = "write false if calls that send to blocked addresses should not fail at once";
+    if let Some(truth) = truth(faults, node, "`outbound_errors`", meaning) {
+        config.outbound_errors = truth;
+    }
 }
 
 fn on_exit(faults: &mut ValueFaults, node: Node, config: &mut Config) {

@@ -55,6 +55,8 @@ pub struct Config {
     pub counters: Counters,
     /// The packets from a blocked source that are dropped.
     pub matches: Matches,
+    /// Whether calls of local processes that send to a blocked destination fail at once.
+    pub outbound_errors: bool,
     /// The targets to block.
     pub block: Vec<Target>,
     /// The targets to allow, even if others block them.
@@ -215,6 +217,7 @@ impl Default for Config {
             enforce: true,
             counters: Counters::default(),
             matches: Matches::All,
+            outbound_errors: true,
             block: Vec::new(),
             allow: Vec::new(),
             lists: Vec::new(),

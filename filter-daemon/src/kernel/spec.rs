@@ -80,7 +80,12 @@ impl JudgeSpec {
         maps.extend(counted.flat_map(|(name, set)| set.label_maps(name)));
         maps.extend(self.overlap.map(|generation| MapUse { map: overlap, generation }));
         let has_ports = self.clauses.iter().any(Option::is_some);
-        Blueprint { has_ports, settings: self.words().as_words().to_vec(), maps }
+        Blueprint {
+            has_ports,
+            outbound_errors: self.settings.outbound_errors,
+            settings: self.words().as_words().to_vec(),
+            maps,
+        }
     }
 
     /// Whether packets that match this set are counted by list. If the kernel's limit of maps is reached,

@@ -10,7 +10,7 @@ use aya_ebpf::programs::TcContext;
 use filter_common::flow;
 
 use crate::frame::{Anywhere, Context};
-use crate::maps::{SETTINGS, read};
+use crate::tables::{SETTINGS, read};
 
 /// The context as the kernel passes it, and as aya wraps it.
 pub type Raw = __sk_buff;

@@ -178,7 +178,7 @@ fn typeless() -> EbpfLoader<'static> {
 
 impl Judge {
     /// Opens the maps that a judge from this blueprint reads.
-    fn open(blueprint: &Blueprint, pins: &Pins, ring: Option<MapData>) -> Result<Tables, KernelError> {
+    pub fn open(blueprint: &Blueprint, pins: &Pins, ring: Option<MapData>) -> Result<Tables, KernelError> {
         let mut tables = Tables::open(&blueprint.maps, pins)?;
         if matches_new(blueprint) {
             tables.open_flows(pins)?;
@@ -294,7 +294,7 @@ impl JudgeProgram {
 }
 
 /// The settings for this hook.
-fn of_hook(words: &[u64], hook: Hook) -> Vec<u64> {
+pub fn of_hook(words: &[u64], hook: Hook) -> Vec<u64> {
     let Ok(words) = words.try_into() else { return words.to_vec() };
     let settings = Settings::from_words(words);
     let settings = if hook.is_sent() { settings.of_sent() } else { settings };

@@ -4,6 +4,7 @@
 
 pub mod client;
 mod confine;
+mod connect;
 mod counters;
 pub mod counts;
 mod debug;

@@ -150,6 +150,8 @@ pub struct MapUse {
 pub struct Blueprint {
     /// Whether the judge checks ports.
     pub has_ports: bool,
+    /// Whether calls of local processes that send to a blocked destination fail at once.
+    pub outbound_errors: bool,
     /// The words of its settings.
     pub settings: Vec<u64>,
     /// The maps that it reads.

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use super::super::hook::Hook;
 use super::super::{KernelError, Link, version};
+use super::connect::ConnectPrograms;
 use super::counters::{self, slots};
 use super::egress::Egress;
 use super::judge::{BackgroundJudge, Judge, Loader};
@@ -39,6 +40,7 @@ pub struct BrokerServer {
     egress: Egress,
     /// The judge of destinations, on what interfaces send.
     outbound: SentPrograms,
+    connect: ConnectPrograms,
     kept: KeptMaps,
     ration: MemoryLimit,
     making: Making,
@@ -112,6 +114,7 @@ impl BrokerServer {
             links,
             egress: Egress::default(),
             outbound: SentPrograms::new(SentWork::JudgeDestinations),
+            connect: ConnectPrograms::default(),
             kept,
             ration: MemoryLimit::begin(memory::of_the_machine(), clock::instant()),
             making: Making::default(),
@@ -305,6 +308,7 @@ impl BrokerServer {
     fn remove(&mut self) -> Result<(), KernelError> {
         self.egress.end(&self.pins)?;
         self.outbound.end(&self.pins)?;
+        self.connect.end(&self.pins)?;
         link::release_all(&self.pins)?;
         let removed = self.pins.remove();
         // If the last reference to a link is a descriptor, the kernel detaches it at once; if it is a pin,
@@ -332,7 +336,11 @@ impl BrokerServer {
         if !judge.matches_new() {
             self.egress.end(&self.pins)?;
         }
-        if judge.is_outbound() { Ok(()) } else { self.outbound.end(&self.pins) }
+        if judge.is_outbound() {
+            return Ok(());
+        }
+        self.outbound.end(&self.pins)?;
+        self.connect.end(&self.pins)
     }
 
     fn look(&mut self) -> Vec<Link> {

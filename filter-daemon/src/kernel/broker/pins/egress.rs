@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
+use super::super::connect::NAMES;
 use super::super::sent::SentWork;
 use super::{Pins, entries, remove_pin};
 use crate::config::pin;
@@ -15,6 +16,8 @@ use crate::kernel::KernelError;
 /// used.
 const FLOWS: &str = "flows-1";
 const PORTS: &str = "ports-1";
+
+const CONNECT: &str = "connect";
 
 impl Pins {
     /// The map of own flows.
@@ -66,6 +69,27 @@ impl Pins {
             (true, true) => RenameFlags::RENAME_EXCHANGE,
         };
         Ok(renameat2(AT_FDCWD, &from, AT_FDCWD, &to, both)?)
+    }
+
+    /// The link of a program at the root cgroup.
+    pub fn connect(&self, program: &str) -> PathBuf {
+        self.directory.join(CONNECT).join(program)
+    }
+
+    /// The link that is about to replace it.
+    pub fn new_connect(&self, program: &str) -> PathBuf {
+        self.directory.join(CONNECT).join(format!("new_{program}"))
+    }
+
+    /// Makes the directory for these links.
+    pub fn make_connect(&self) -> Result<(), KernelError> {
+        self.make_ours(CONNECT)
+    }
+
+    /// Removes these links.
+    pub fn forget_connect(&self) -> io::Result<()> {
+        let is_ours = |name: &str| NAMES.contains(&name.strip_prefix("new_").unwrap_or(name));
+        self.clear(CONNECT, is_ours)
     }
 
     /// Removes own flows and their maps' pins.

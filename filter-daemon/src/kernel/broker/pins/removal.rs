@@ -65,6 +65,7 @@ impl Pins {
         self.links_aside().iter().try_for_each(|name| self.forget_link_aside(name))?;
         self.clear("links", |pin| pin::spelled(pin).is_some())?;
         self.forget_flows()?;
+        self.forget_connect()?;
         SentWork::ALL.into_iter().try_for_each(|work| self.forget_all_sent(work))?;
         for part in ["tables", SUCCESSOR] {
             self.clear(part, |name| name.rsplit_once('-').is_some())?;

@@ -102,6 +102,18 @@ impl BrokerServer {
         missing.into_iter().try_for_each(|link| self.attach_outbound(&link.name, link.index, link.framing))
     }
 
+    /// Gives the programs for local calls the settings and tables of the published judge, if it is to have them.
+    pub(super) fn renew_connect(&mut self) -> Result<(), KernelError> {
+        let Some(judge) = self.published.as_ref().filter(|judge| judge.is_outbound()) else { return Ok(()) };
+        if !judge.blueprint().outbound_errors {
+            return self.connect.end(&self.pins);
+        }
+        let tables = Judge::open(judge.blueprint(), &self.pins, None)?;
+        let settings = judge::of_hook(&judge.blueprint().settings, Hook::Sent);
+        self.connect.replace(&settings, &tables, &self.pins);
+        Ok(())
+    }
+
     /// Attaches the judge of destinations to an interface, replacing our earlier attachment.
     pub(super) fn attach_outbound(
         &mut self,
@@ -210,7 +222,12 @@ mod tests {
 
     #[test]
     fn judge_with_missing_settings_is_refused() {
-        let of = |words| Blueprint { has_ports: false, settings: vec![0; words], maps: Vec::new() };
+        let of = |words| Blueprint {
+            has_ports: false,
+            outbound_errors: true,
+            settings: vec![0; words],
+            maps: Vec::new(),
+        };
         must_have_all_settings(&of(settings::WORDS)).unwrap();
         for words in [0, settings::WORDS - 1, settings::WORDS + 1] {
             assert!(must_have_all_settings(&of(words)).is_err(), "{words}");

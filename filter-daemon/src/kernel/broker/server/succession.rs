@@ -59,7 +59,8 @@ impl BrokerServer {
             Some(judge) => {
                 self.end_unwanted_egress(&judge)?;
                 self.published = Some(judge);
-                self.mend_outbound()
+                self.mend_outbound()?;
+                self.renew_connect()
             }
             None => Ok(()),
         }

@@ -69,6 +69,7 @@ impl BrokerServer {
         self.foreseen = None;
         if !self.is_apart {
             self.mend_outbound()?;
+            self.renew_connect()?;
         }
         Ok(())
     }
