@@ -15,7 +15,7 @@ use crate::limited::LimitedCommand;
 /// Counts the buffers of one interface until it is dropped.
 #[derive(Debug)]
 pub struct Buffers {
-    counts: Array<MapData, [u64; 2]>,
+    counts: Map,
     _program: Ebpf,
 }
 
@@ -92,12 +92,13 @@ impl Buffers {
             object.program_mut(NAME).and_then(|program| program.try_into().ok()).expect("the object has it");
         look.load().expect("the verifier has nothing to say");
         look.attach(TRACEPOINT).expect("the kernel has it");
-        Self { counts: Array::try_from(Map::Array(counts)).expect("it is an array"), _program: object }
+        Self { counts: Map::Array(counts), _program: object }
     }
 
     /// How many there were, and how many of them have an end that is not aligned.
     pub fn counted(&self) -> [u64; 2] {
-        self.counts.get(&0, 0).expect("it is there")
+        let counts = Array::<_, [u64; 2]>::try_from(&self.counts).expect("it is an array");
+        counts.get(&0, 0).expect("it is there")
     }
 }
 
