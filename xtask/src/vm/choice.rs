@@ -5,12 +5,13 @@
 type Stories = (&'static str, &'static str);
 
 /// Told on every kernel: what they show, kernels could do differently.
-const EVERYWHERE: [Stories; 23] = [
+const EVERYWHERE: [Stories; 24] = [
     ("add_remove::add_and_remove_affect_the_next_packet", "packets meet each change of a map in use"),
     ("add_remove::the_same_holds_for_ipv6", "the same"),
     ("attack_injected::", "seccomp and Landlock, and what each refuses"),
     ("attach::", "links of XDP and TCX, filters of `clsact`, and what is attached there already"),
     ("bare::", "devices without an Ethernet header"),
+    ("buffers::", "buffers that the kernel hands on behind a filter"),
     ("bulk::growing_table_drops_exactly_the_listed", "maps of many words, written while they are read"),
     ("crash::a_killed", "what is pinned goes on when its process is gone"),
     ("crash::next_daemon_takes_over_the_link", "a pinned link is taken over"),
