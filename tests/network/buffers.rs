@@ -22,7 +22,7 @@ fn buffers_stay_aligned_where_auto_filters() {
         let buffers = Buffers::of("buffers0");
         stream(&net);
         let [all, misaligned] = buffers.counted();
-        assert!(all > WRITES as u64 / 4, "this shows nothing: {all} buffers");
+        assert!(all > 1_000, "this shows nothing: {all} buffers");
         assert_eq!(misaligned, 0, "of {all}, MTU {mtu}");
     }
 }
