@@ -48,7 +48,7 @@ impl Context {
     }
 }
 
-/// The linear part of a packet, which nearly always contains all its headers.
+/// The linear part of a frame with an Ethernet header. It nearly always contains all headers.
 pub struct InPlace<'a> {
     context: &'a Context,
     linear: Linear,
@@ -57,14 +57,13 @@ pub struct InPlace<'a> {
 impl<'a> InPlace<'a> {
     #[inline(always)]
     pub fn new(ctx: &Wrapped, context: &'a Context) -> Self {
-        let linear = Linear::of(hook::raw(ctx), ctx.data(), ctx.data_end());
-        Self { context, linear }
+        Self { context, linear: Linear { start: ctx.data(), end: ctx.data_end() } }
     }
 
-    /// Reads the packet again, where only the context is at hand.
+    /// Reads the frame again, where only the context is at hand. None if it has no Ethernet header.
     #[inline(always)]
-    pub fn again(context: &'a Context) -> Self {
-        Self { context, linear: Anywhere { context: context.get() }.in_place() }
+    pub fn again(context: &'a Context) -> Option<Self> {
+        Anywhere { context: context.get() }.in_place().map(|linear| Self { context, linear })
     }
 }
 
@@ -72,8 +71,6 @@ impl<'a> InPlace<'a> {
 struct Linear {
     start: usize,
     end: usize,
-    /// The type of the packet, if the frame has no Ethernet header. The part then begins where one would.
-    bare: Option<u16>,
 }
 
 /// The offset of the type in an Ethernet header, and the length of that header.
@@ -81,12 +78,6 @@ const TYPE: usize = 12;
 const ETHERNET: usize = 14;
 
 impl Linear {
-    #[inline(always)]
-    fn of(context: *mut Raw, start: usize, end: usize) -> Self {
-        let bare = hook::bare_packet(context);
-        Self { start: if bare.is_some() { start.wrapping_sub(ETHERNET) } else { start }, end, bare }
-    }
-
     /// Returns whether the `length` bytes at `at` lie in the packet.
     #[inline(always)]
     fn reaches(&self, at: usize, length: usize) -> bool {
@@ -105,9 +96,6 @@ impl Linear {
 
     #[inline(always)]
     fn u16(&self, at: usize) -> Option<u16> {
-        if let (TYPE, Some(kind)) = (at, self.bare) {
-            return Some(kind);
-        }
         self.reaches(at, 2).then(|| u16::from_be(self.read(at)))
     }
 
@@ -166,9 +154,13 @@ pub struct Anywhere {
 }
 
 impl Anywhere {
-    /// The linear part, as it is now.
+    /// The linear part, as it is now. None if the frame has no Ethernet header: Linux 7 accepts no pointer to where
+    /// one would begin.
     #[inline(always)]
-    fn in_place(&self) -> Linear {
+    fn in_place(&self) -> Option<Linear> {
+        if hook::bare_packet(self.context).is_some() {
+            return None;
+        }
         // SAFETY: the context lives as long as the program runs.
         let start = unsafe { &raw const (*self.context).data };
         // SAFETY: as above.
@@ -177,7 +169,7 @@ impl Anywhere {
         let start = unsafe { start.read_volatile() };
         // SAFETY: as above.
         let end = unsafe { end.read_volatile() };
-        Linear::of(self.context, start as usize, end as usize)
+        Some(Linear { start: start as usize, end: end as usize })
     }
 
     /// How much nearer to the frame's beginning everything lies, because it has no Ethernet header.
@@ -203,12 +195,15 @@ impl Anywhere {
 impl Frame for Anywhere {
     #[inline(always)]
     fn u16(&self, at: usize) -> Option<u16> {
-        self.in_place().u16(at).or_else(|| self.copy(at).map(u16::from_be))
+        match (at, hook::bare_packet(self.context)) {
+            (TYPE, Some(kind)) => Some(kind),
+            _ => self.in_place().and_then(|part| part.u16(at)).or_else(|| self.copy(at).map(u16::from_be)),
+        }
     }
 
     #[inline(always)]
     fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
-        self.in_place().ipv4(at).or_else(|| {
+        self.in_place().and_then(|part| part.ipv4(at)).or_else(|| {
             let [first, _, _, source, _] = self.copy::<[u32; IPV4_HEADER / 4]>(at)?;
             Some((first.to_ne_bytes()[0], u32::from_be(source)))
         })
@@ -216,7 +211,7 @@ impl Frame for Anywhere {
 
     #[inline(always)]
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
-        self.in_place().ipv6(at).or_else(|| {
+        self.in_place().and_then(|part| part.ipv6(at)).or_else(|| {
             let [first, high, low, ..] = self.copy::<[u64; IPV6_HEADER / 8]>(at)?;
             let source = Address6 { high: u64::from_be(high), low: u64::from_be(low) };
             Some((first.to_ne_bytes()[0], source))
