@@ -31,11 +31,7 @@ pub fn judge_by_port(context: *mut Raw) -> Told {
 #[inline(never)]
 extern "C" fn filterd_by_port(context: *mut Raw) -> u32 {
     let context = Context::of(context);
-    let tables = Maps { context: &context };
-    match InPlace::again(&context) {
-        Some(frame) => judge::judge_by_port(&frame, &tables).0,
-        None => judge::judge_by_port(&Anywhere { context: context.get() }, &tables).0,
-    }
+    judge::judge_by_port(&InPlace::again(&context), &Maps { context: &context }).0
 }
 
 /// Judges an IPv4 packet from this address by its port.

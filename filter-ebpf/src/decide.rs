@@ -3,8 +3,8 @@
 use filter_common::judge::{self, Tables as _};
 use filter_common::reason::{Enforcement, Outcome, Verdict};
 
-use crate::frame::{Anywhere, Context, InPlace};
-use crate::hook::{self, Action, DROP, PASS, Wrapped};
+use crate::frame::{Context, InPlace};
+use crate::hook::{Action, DROP, PASS, Wrapped};
 use crate::maps::Maps;
 use crate::report;
 
@@ -13,11 +13,7 @@ pub fn judge(ctx: &Wrapped) -> Action {
     let mut context = Context::nowhere();
     context.keep(ctx);
     let tables = Maps { context: &context };
-    let verdict = match hook::bare_packet(hook::raw(ctx)) {
-        None => judge::judge(&InPlace::new(ctx, &context), &tables),
-        Some(_) => judge::judge(&Anywhere { context: hook::raw(ctx) }, &tables),
-    };
-    carry_out(ctx, &tables, verdict)
+    carry_out(ctx, &tables, judge::judge(&InPlace::new(ctx, &context), &tables))
 }
 
 #[inline(always)]
@@ -25,11 +21,7 @@ pub fn judge_with_ports(ctx: &Wrapped) -> Action {
     let mut context = Context::nowhere();
     context.keep(ctx);
     let tables = Maps { context: &context };
-    let verdict = match hook::bare_packet(hook::raw(ctx)) {
-        None => judge::judge_with_ports(&InPlace::new(ctx, &context), &tables),
-        Some(_) => judge::judge_with_ports(&Anywhere { context: hook::raw(ctx) }, &tables),
-    };
-    carry_out(ctx, &tables, verdict)
+    carry_out(ctx, &tables, judge::judge_with_ports(&InPlace::new(ctx, &context), &tables))
 }
 
 #[inline(always)]

@@ -48,7 +48,7 @@ impl Context {
     }
 }
 
-/// The linear part of a frame with an Ethernet header. It nearly always contains all headers.
+/// The linear part of a packet, which nearly always contains all its headers.
 pub struct InPlace<'a> {
     context: &'a Context,
     linear: Linear,
@@ -57,13 +57,14 @@ pub struct InPlace<'a> {
 impl<'a> InPlace<'a> {
     #[inline(always)]
     pub fn new(ctx: &Wrapped, context: &'a Context) -> Self {
-        Self { context, linear: Linear { start: ctx.data(), end: ctx.data_end() } }
+        let linear = Linear::of(hook::raw(ctx), ctx.data(), ctx.data_end());
+        Self { context, linear }
     }
 
-    /// Reads the frame again, where only the context is at hand. None if it has no Ethernet header.
+    /// Reads the packet again, where only the context is at hand.
     #[inline(always)]
-    pub fn again(context: &'a Context) -> Option<Self> {
-        Anywhere { context: context.get() }.in_place().map(|linear| Self { context, linear })
+    pub fn again(context: &'a Context) -> Self {
+        Self { context, linear: Anywhere { context: context.get() }.in_place() }
     }
 }
 
@@ -71,6 +72,9 @@ impl<'a> InPlace<'a> {
 struct Linear {
     start: usize,
     end: usize,
+    /// The type of the packet, if the frame has no Ethernet header. Nothing is read from this part then: Linux 7
+    /// accepts no pointer to where the header would begin.
+    bare: Option<u16>,
 }
 
 /// The offset of the type in an Ethernet header, and the length of that header.
@@ -78,10 +82,15 @@ const TYPE: usize = 12;
 const ETHERNET: usize = 14;
 
 impl Linear {
+    #[inline(always)]
+    fn of(context: *mut Raw, start: usize, end: usize) -> Self {
+        Self { start, end, bare: hook::bare_packet(context) }
+    }
+
     /// Returns whether the `length` bytes at `at` lie in the packet.
     #[inline(always)]
     fn reaches(&self, at: usize, length: usize) -> bool {
-        self.start + at + length <= self.end
+        self.bare.is_none() && self.start + at + length <= self.end
     }
 
     /// The bits at `at`, in the order of the wire. The caller must have checked `reaches`.
@@ -96,6 +105,9 @@ impl Linear {
 
     #[inline(always)]
     fn u16(&self, at: usize) -> Option<u16> {
+        if let (TYPE, Some(kind)) = (at, self.bare) {
+            return Some(kind);
+        }
         self.reaches(at, 2).then(|| u16::from_be(self.read(at)))
     }
 
@@ -154,13 +166,9 @@ pub struct Anywhere {
 }
 
 impl Anywhere {
-    /// The linear part, as it is now. None if the frame has no Ethernet header: Linux 7 accepts no pointer to where
-    /// one would begin.
+    /// The linear part, as it is now.
     #[inline(always)]
-    fn in_place(&self) -> Option<Linear> {
-        if hook::bare_packet(self.context).is_some() {
-            return None;
-        }
+    fn in_place(&self) -> Linear {
         // SAFETY: the context lives as long as the program runs.
         let start = unsafe { &raw const (*self.context).data };
         // SAFETY: as above.
@@ -169,7 +177,7 @@ impl Anywhere {
         let start = unsafe { start.read_volatile() };
         // SAFETY: as above.
         let end = unsafe { end.read_volatile() };
-        Some(Linear { start: start as usize, end: end as usize })
+        Linear::of(self.context, start as usize, end as usize)
     }
 
     /// How much nearer to the frame's beginning everything lies, because it has no Ethernet header.
@@ -195,15 +203,12 @@ impl Anywhere {
 impl Frame for Anywhere {
     #[inline(always)]
     fn u16(&self, at: usize) -> Option<u16> {
-        match (at, hook::bare_packet(self.context)) {
-            (TYPE, Some(kind)) => Some(kind),
-            _ => self.in_place().and_then(|part| part.u16(at)).or_else(|| self.copy(at).map(u16::from_be)),
-        }
+        self.in_place().u16(at).or_else(|| self.copy(at).map(u16::from_be))
     }
 
     #[inline(always)]
     fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
-        self.in_place().and_then(|part| part.ipv4(at)).or_else(|| {
+        self.in_place().ipv4(at).or_else(|| {
             let [first, _, _, source, _] = self.copy::<[u32; IPV4_HEADER / 4]>(at)?;
             Some((first.to_ne_bytes()[0], u32::from_be(source)))
         })
@@ -211,7 +216,7 @@ impl Frame for Anywhere {
 
     #[inline(always)]
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
-        self.in_place().and_then(|part| part.ipv6(at)).or_else(|| {
+        self.in_place().ipv6(at).or_else(|| {
             let [first, high, low, ..] = self.copy::<[u64; IPV6_HEADER / 8]>(at)?;
             let source = Address6 { high: u64::from_be(high), low: u64::from_be(low) };
             Some((first.to_ne_bytes()[0], source))
