@@ -5,13 +5,12 @@
 type Stories = (&'static str, &'static str);
 
 /// Told on every kernel: what they show, kernels could do differently.
-const EVERYWHERE: [Stories; 24] = [
+const EVERYWHERE: [Stories; 23] = [
     ("add_remove::add_and_remove_affect_the_next_packet", "packets meet each change of a map in use"),
     ("add_remove::the_same_holds_for_ipv6", "the same"),
     ("attack_injected::", "seccomp and Landlock, and what each refuses"),
     ("attach::", "links of XDP and TCX, filters of `clsact`, and what is attached there already"),
     ("bare::", "devices without an Ethernet header"),
-    ("buffers::", "buffers that the kernel hands on behind a filter"),
     ("bulk::growing_table_drops_exactly_the_listed", "maps of many words, written while they are read"),
     ("crash::a_killed", "what is pinned goes on when its process is gone"),
     ("crash::next_daemon_takes_over_the_link", "a pinned link is taken over"),
@@ -81,12 +80,13 @@ const OURS_ALONE: [&str; 43] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 50] = [
+const HERE_ONLY: [Stories; 51] = [
     ("as_sent::", "a browser, and dozens of commands, for what they say"),
     (
         "bulk::a_",
         "a hundred thousand addresses, by many clients; `bulk::growing_table_drops_exactly_the_listed` is told on every kernel",
     ),
+    ("buffers::", "the kernel's description of its types, which a guest shows empty"),
     ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
