@@ -90,7 +90,10 @@ impl Linear {
     /// Returns whether the `length` bytes at `at` lie in the packet.
     #[inline(always)]
     fn reaches(&self, at: usize, length: usize) -> bool {
-        self.bare.is_none() && self.start + at + length <= self.end
+        if hook::MAY_BE_BARE && self.bare.is_some() {
+            return false;
+        }
+        self.start + at + length <= self.end
     }
 
     /// The bits at `at`, in the order of the wire. The caller must have checked `reaches`.
