@@ -22,6 +22,12 @@ pub trait Frame {
     /// The port that the frame is sent to. Called only for frames from listed sources, and so reads
     /// thoroughly.
     fn port(&self) -> Port;
+    /// The VLAN tags that are not in the frame any more, because the kernel has removed them, and how many of
+    /// them have an ID.
+    #[inline(always)]
+    fn removed_tags(&self) -> (u32, u32) {
+        (0, 0)
+    }
     /// The same frame for thorough reading: at any position, and without using what was learned before. If a
     /// program kept such knowledge, its verifier would check it once for every place at which a header can
     /// begin.
@@ -144,7 +150,8 @@ fn content(frame: &(impl Frame + ?Sized), look: Look) -> Content {
             VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN => {
                 let Some(more) = ids_of(frame, at, look) else { return Content::Other(Source::Malformed) };
                 (ids, at) = (ids + more, at + TAG);
-                if ids > MOST_IDS || at > BEHIND_ALL_TAGS {
+                let (removed, removed_ids) = frame.removed_tags();
+                if ids + removed_ids > MOST_IDS || at + TAG * removed as usize > BEHIND_ALL_TAGS {
                     return Content::Other(Source::TooManyTags);
                 }
             }
@@ -195,6 +202,10 @@ impl<F: Frame + ?Sized> Frame for &F {
 
     fn port(&self) -> Port {
         (**self).port()
+    }
+
+    fn removed_tags(&self) -> (u32, u32) {
+        (**self).removed_tags()
     }
 
     fn thoroughly(&self) -> impl Frame {

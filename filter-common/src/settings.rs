@@ -36,6 +36,8 @@ pub struct Settings {
     pub sets: PerSet<SetSettings>,
     /// The ports of each clause.
     pub ports: [PortSettings; SLOTS],
+    /// Whether frames have no Ethernet header, and begin with the packet (0 or 1). Only the judge for TC reads it.
+    pub bare: u64,
 }
 
 /// The settings of one clause.
@@ -144,6 +146,9 @@ pub const MOST_LENGTHS: usize = 64;
 /// The number of words of all settings.
 pub const WORDS: usize = words_of::<Settings>();
 
+/// The word of [`Settings::bare`], which is set for each program of a judge.
+pub const BARE: usize = WORDS - 1;
+
 /// The number of words that a part of the settings takes.
 const fn words_of<T>() -> usize {
     size_of::<T>() / size_of::<u64>()
@@ -151,7 +156,8 @@ const fn words_of<T>() -> usize {
 
 /// The number of words of each part before its nested parts. `as_words` and `words` list exactly that many
 /// fields, and any other number does not compile. A new field must therefore be added there as well.
-const HEAD: usize = WORDS - words_of::<PerSet<SetSettings>>() - words_of::<[PortSettings; SLOTS]>();
+const HEAD: usize = WORDS - words_of::<PerSet<SetSettings>>() - words_of::<[PortSettings; SLOTS]>() - TAIL;
+const TAIL: usize = 1;
 const SET_HEAD: usize = words_of::<SetSettings>() - words_of::<AddressSettings>() - words_of::<SixSettings>();
 const ADDRESS_HEAD: usize = words_of::<AddressSettings>() - exact::KEY_WORDS;
 const SIX_HEAD: usize = words_of::<SixSettings>()
@@ -171,6 +177,7 @@ impl Settings {
         samples: 0,
         sets: PerSet { block: SetSettings::OFF, allow: SetSettings::OFF, clauses: [SetSettings::OFF; SLOTS] },
         ports: [PortSettings::OFF; SLOTS],
+        bare: 0,
     };
 
     /// All settings as words, in the order in which they are in memory.
@@ -180,7 +187,8 @@ impl Settings {
         let head: [u64; HEAD] = [enforce, paused_until, overlap, match_new, lists, last_processor, samples];
         let sets = self.sets.iter().flat_map(|(_, set)| set.words());
         let ports = self.ports.iter().flat_map(|ports| ports.words());
-        let mut rest = head.into_iter().chain(sets).chain(ports);
+        let tail: [u64; TAIL] = [self.bare];
+        let mut rest = head.into_iter().chain(sets).chain(ports).chain(tail);
         words.fill_with(|| rest.next().expect("every field is told"));
         words
     }
@@ -199,6 +207,7 @@ impl Settings {
             samples: next(),
             sets: PerSet::from_fn(|_| SetSettings::read(&mut next)),
             ports: from_fn(|_| PortSettings::read(&mut next)),
+            bare: next(),
         }
     }
 }
@@ -450,7 +459,9 @@ mod tests {
         settings.ports[0].except = number();
         expected.push((end, settings.ports[0].except));
         settings.ports[SLOTS - 1].ranges[MOST_RANGES - 1] = number();
-        expected.push((WORDS - 1, settings.ports[SLOTS - 1].ranges[MOST_RANGES - 1]));
+        expected.push((WORDS - 2, settings.ports[SLOTS - 1].ranges[MOST_RANGES - 1]));
+        settings.bare = number();
+        expected.push((BARE, settings.bare));
         let words = settings.as_words();
         assert_eq!(Settings::from_words(&words), settings);
         for (at, word) in expected {

@@ -8,53 +8,53 @@
     reason = "the maps are names that the loader fills in, and the functions must keep theirs"
 )]
 
-use aya_ebpf::bindings::xdp_md;
 use filter_common::hash::Address6;
 use filter_common::judge;
-use filter_common::labels::{self, Counted};
+use filter_common::labels;
 use filter_common::ports::{self, Port, Wants};
 use filter_common::reason::{Reason, Told};
 use filter_common::set::{self, Found4};
 use filter_common::sets::{SLOTS, Slot};
 
 use crate::frame::{Anywhere, Context, InPlace};
+use crate::hook::Raw;
 use crate::length_by_length::{self, LengthByLength};
 use crate::maps::{LabelMaps, Map, Maps, SETTINGS, SetMaps, count, label_of_six, read};
 
 /// Judges a packet by its port, in a separate function that the verifier walks once.
 #[inline(always)]
-pub fn judge_by_port(context: *mut xdp_md) -> Told {
+pub fn judge_by_port(context: *mut Raw) -> Told {
     Told(filterd_by_port(context))
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_by_port(context: *mut xdp_md) -> u32 {
+extern "C" fn filterd_by_port(context: *mut Raw) -> u32 {
     let context = Context::of(context);
     judge::judge_by_port(&InPlace::again(&context), &Maps { context: &context }).0
 }
 
 /// Judges an IPv4 packet from this address by its port.
 #[inline(always)]
-pub fn judge4_by_port(context: *mut xdp_md, address: u32) -> Told {
+pub fn judge4_by_port(context: *mut Raw, address: u32) -> Told {
     Told(filterd_by_port4(context, address))
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_by_port4(context: *mut xdp_md, address: u32) -> u32 {
+extern "C" fn filterd_by_port4(context: *mut Raw, address: u32) -> u32 {
     judge::judge4_by_port(&Anywhere { context }, address, &Maps { context: &Context::of(context) }).0
 }
 
 /// Judges an IPv6 packet from this address by its port.
 #[inline(always)]
-pub fn judge6_by_port(context: *mut xdp_md, address: Address6) -> Told {
+pub fn judge6_by_port(context: *mut Raw, address: Address6) -> Told {
     Told(filterd_by_port6(context, address.high, address.low))
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_by_port6(context: *mut xdp_md, high: u64, low: u64) -> u32 {
+extern "C" fn filterd_by_port6(context: *mut Raw, high: u64, low: u64) -> u32 {
     let tables = Maps { context: &Context::of(context) };
     judge::judge6_by_port(&Anywhere { context }, Address6 { high, low }, &tables).0
 }
@@ -79,8 +79,8 @@ const _: () = assert!(SLOTS.is_power_of_two());
 
 /// Counts an IPv4 packet for its list. `found` says which clause holds its source.
 #[inline(always)]
-pub fn count4(address: u32, found: Told, counted: Counted) {
-    filterd_count_clause4(found.0, address, counted as u32);
+pub fn count4(address: u32, found: Told, counted: u32) {
+    filterd_count_clause4(found.0, address, counted);
 }
 
 #[unsafe(no_mangle)]
@@ -92,8 +92,8 @@ extern "C" fn filterd_count_clause4(found: u32, address: u32, counted: u32) -> u
 
 /// Counts an IPv6 packet for its list.
 #[inline(always)]
-pub fn count6(address: Address6, found: Told, counted: Counted) {
-    filterd_count_clause6(found.0, address.high, address.low, counted as u32);
+pub fn count6(address: Address6, found: Told, counted: u32) {
+    filterd_count_clause6(found.0, address.high, address.low, counted);
 }
 
 #[unsafe(no_mangle)]

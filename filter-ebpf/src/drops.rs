@@ -1,20 +1,19 @@
 //! Counts drops by interface, in packets and bytes. A miss does none of this.
 #![allow(unsafe_code, reason = "counters are reached by raw pointers")]
 
-use aya_ebpf::helpers::generated::bpf_xdp_get_buff_len;
 use filter_common::counters;
 
 use crate::frame::Context;
-use crate::{maps, samples};
+use crate::{hook, maps, samples};
 
 /// Counts a packet under this number of the drop counters. This is in line, because a call takes as long as
 /// all the rest where returns are guarded (retbleed, SRSO).
 #[inline(always)]
 pub fn count(context: &Context, number: u32) {
+    let segments = hook::segments(context);
     let context = context.get();
     let (row, slots, is_sampled) = maps::counters_here();
-    // SAFETY: it is the context that the program was called with.
-    let interface = unsafe { (*context).ingress_ifindex };
+    let interface = hook::interface(context);
     let slot = if interface < counters::NUMBERED {
         let slot = slots.wrapping_add(interface as usize);
         // SAFETY: there is a byte for each of these numbers. Volatile, because the daemon changes it.
@@ -23,10 +22,9 @@ pub fn count(context: &Context, number: u32) {
         counters::OTHER
     };
     let packets = row.wrapping_add(counters::place(slot, number) as usize);
-    // SAFETY: it is the context that the program was called with.
-    let length = unsafe { bpf_xdp_get_buff_len(context) };
-    add(packets, 1);
-    add(packets.wrapping_add(1), length);
+    let bytes = hook::bytes(context);
+    add(packets, segments);
+    add(packets.wrapping_add(1), bytes);
     if is_sampled {
         samples::meet(context, row, number);
     }

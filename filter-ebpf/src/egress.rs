@@ -27,8 +27,19 @@ static PORTS: Array<[u64; WORDS as usize], 1, { BPF_F_MMAPABLE as usize }> = Arr
 /// Programs that others have attached after this one still run, and the packet continues.
 #[classifier]
 pub fn filterd_egress(ctx: TcContext) -> i32 {
+    record::<false>(&ctx)
+}
+
+/// The same for interfaces whose frames have no Ethernet header.
+#[classifier]
+pub fn filterd_eg_bare(ctx: TcContext) -> i32 {
+    record::<true>(&ctx)
+}
+
+#[inline(always)]
+fn record<const BARE: bool>(ctx: &TcContext) -> i32 {
     if let Some(ports) = PORTS.get(0)
-        && flow::record(&Sent(&ctx), &FlowWriter, |port| begins(ports, port), flow_map::now)
+        && flow::record(&Sent::<BARE>(ctx), &FlowWriter, |port| begins(ports, port), flow_map::now)
     {
         count(ports);
     }
@@ -79,11 +90,32 @@ impl Memory for FlowWriter {
 }
 
 /// A frame that this host sends.
-struct Sent<'a>(&'a TcContext);
+struct Sent<'a, const BARE: bool>(&'a TcContext);
 
-impl Bytes for Sent<'_> {
+/// The offset of the type in an Ethernet header, and the length of that header.
+const TYPE: usize = 12;
+const ETHERNET: usize = 14;
+
+impl<const BARE: bool> Sent<'_, BARE> {
+    /// The type of the packet, in network byte order.
+    #[inline(always)]
+    fn protocol(&self) -> u16 {
+        let context = self.0.skb.skb;
+        #[allow(unsafe_code, reason = "the context is a raw pointer")]
+        // SAFETY: it is the context that the program was called with.
+        let protocol = unsafe { &raw const (*context).protocol };
+        #[allow(unsafe_code, reason = "the context is a raw pointer")]
+        // SAFETY: as above. Volatile, so that it is one load of 32 bits.
+        let protocol = unsafe { protocol.read_volatile() };
+        protocol as u16
+    }
+}
+
+impl<const BARE: bool> Bytes for Sent<'_, BARE> {
+    /// Positions are those in a frame with an Ethernet header.
     #[inline(always)]
     fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
+        let at = if BARE { at.wrapping_sub(ETHERNET) } else { at };
         let mut copy = MaybeUninit::<[u32; N]>::uninit();
         let frame = self.0.skb.skb.cast();
         #[allow(unsafe_code, reason = "a frame is copied by a helper")]
@@ -93,5 +125,11 @@ impl Bytes for Sent<'_> {
         #[allow(unsafe_code, reason = "a frame is copied by a helper")]
         // SAFETY: the kernel has written all of it, and any bytes form valid numbers.
         (refused == 0).then(|| unsafe { copy.assume_init() })
+    }
+
+    /// Without an Ethernet header there are no tags either.
+    #[inline(always)]
+    fn kind(&self, at: usize) -> Option<[u32; 1]> {
+        if BARE { (at == TYPE).then(|| [u32::from(self.protocol())]) } else { self.words(at) }
     }
 }

@@ -3,13 +3,12 @@
 
 use core::mem::MaybeUninit;
 
-use aya_ebpf::bindings::xdp_md;
-use aya_ebpf::helpers::bpf_xdp_load_bytes;
-use aya_ebpf::programs::XdpContext;
 use filter_common::flow::Bytes;
 use filter_common::hash::Address6;
 use filter_common::packet::Frame;
 use filter_common::ports::{self, Port};
+
+use crate::hook::{self, Raw, Wrapped};
 
 const IPV4_HEADER: usize = 20;
 const IPV4_SOURCE: usize = 12;
@@ -18,7 +17,7 @@ const IPV6_SOURCE: usize = 8;
 
 /// The context that the program was called with, kept in memory. A miss does not need it any more, and has
 /// no register for it.
-pub struct Context(*mut xdp_md);
+pub struct Context(*mut Raw);
 
 impl Context {
     /// An empty place for the context.
@@ -29,20 +28,20 @@ impl Context {
 
     /// The context of a separate function, which is called with it.
     #[inline(always)]
-    pub const fn of(context: *mut xdp_md) -> Self {
+    pub const fn of(context: *mut Raw) -> Self {
         Self(context)
     }
 
     /// Stores the context in memory.
     #[inline(always)]
-    pub fn keep(&mut self, ctx: &XdpContext) {
+    pub fn keep(&mut self, ctx: &Wrapped) {
         let place = &raw mut self.0;
         // SAFETY: the pointer comes from a reference. Volatile, so that the store really takes place.
-        unsafe { place.write_volatile(ctx.ctx) }
+        unsafe { place.write_volatile(hook::raw(ctx)) }
     }
 
     #[inline(always)]
-    pub fn get(&self) -> *mut xdp_md {
+    pub fn get(&self) -> *mut Raw {
         let place = &raw const self.0;
         // SAFETY: the pointer comes from a reference. Volatile, so that it is read only where it is needed.
         unsafe { place.read_volatile() }
@@ -57,8 +56,9 @@ pub struct InPlace<'a> {
 
 impl<'a> InPlace<'a> {
     #[inline(always)]
-    pub fn new(ctx: &XdpContext, context: &'a Context) -> Self {
-        Self { context, linear: Linear { start: ctx.data(), end: ctx.data_end() } }
+    pub fn new(ctx: &Wrapped, context: &'a Context) -> Self {
+        let linear = Linear::of(hook::raw(ctx), ctx.data(), ctx.data_end());
+        Self { context, linear }
     }
 
     /// Reads the packet again, where only the context is at hand.
@@ -72,12 +72,27 @@ impl<'a> InPlace<'a> {
 struct Linear {
     start: usize,
     end: usize,
+    /// The type of the packet, if the frame has no Ethernet header. Nothing is read from this part then: Linux 7
+    /// accepts no pointer to where the header would begin.
+    bare: Option<u16>,
 }
 
+/// The offset of the type in an Ethernet header, and the length of that header.
+const TYPE: usize = 12;
+const ETHERNET: usize = 14;
+
 impl Linear {
+    #[inline(always)]
+    fn of(context: *mut Raw, start: usize, end: usize) -> Self {
+        Self { start, end, bare: hook::bare_packet(context) }
+    }
+
     /// Returns whether the `length` bytes at `at` lie in the packet.
     #[inline(always)]
     fn reaches(&self, at: usize, length: usize) -> bool {
+        if hook::MAY_BE_BARE && self.bare.is_some() {
+            return false;
+        }
         self.start + at + length <= self.end
     }
 
@@ -93,6 +108,9 @@ impl Linear {
 
     #[inline(always)]
     fn u16(&self, at: usize) -> Option<u16> {
+        if let (TYPE, Some(kind)) = (at, self.bare) {
+            return Some(kind);
+        }
         self.reaches(at, 2).then(|| u16::from_be(self.read(at)))
     }
 
@@ -133,6 +151,11 @@ impl Frame for InPlace<'_> {
     }
 
     #[inline(always)]
+    fn removed_tags(&self) -> (u32, u32) {
+        hook::removed_tags(|| self.context.get())
+    }
+
+    #[inline(always)]
     fn thoroughly(&self) -> impl Frame {
         Anywhere { context: self.context.get() }
     }
@@ -142,7 +165,7 @@ impl Frame for InPlace<'_> {
 ///
 /// Each read determines anew where its bytes lie. Nothing is remembered between two reads.
 pub struct Anywhere {
-    pub context: *mut xdp_md,
+    pub context: *mut Raw,
 }
 
 impl Anywhere {
@@ -157,7 +180,13 @@ impl Anywhere {
         let start = unsafe { start.read_volatile() };
         // SAFETY: as above.
         let end = unsafe { end.read_volatile() };
-        Linear { start: start as usize, end: end as usize }
+        Linear::of(self.context, start as usize, end as usize)
+    }
+
+    /// How much nearer to the frame's beginning everything lies, because it has no Ethernet header.
+    #[inline(always)]
+    pub fn shift(&self) -> u32 {
+        if hook::bare_packet(self.context).is_some() { ETHERNET as u32 } else { 0 }
     }
 
     /// A copy of the value at `at`, in network byte order, if the packet reaches that far.
@@ -165,11 +194,12 @@ impl Anywhere {
     fn copy<T>(&self, at: usize) -> Option<T> {
         let mut copy = MaybeUninit::<T>::uninit();
         let (into, length) = (copy.as_mut_ptr().cast(), size_of::<T>() as u32);
+        let at = (at as u32).wrapping_sub(self.shift());
         // SAFETY: there is room for this many bytes, and the context is the one that the program was called
         // with.
-        let refused = unsafe { bpf_xdp_load_bytes(self.context, at as u32, into, length) };
+        let is_copied = unsafe { hook::load_bytes(self.context, at, into, length) };
         // SAFETY: the kernel has written all of it, and any bytes form valid numbers.
-        (refused == 0).then(|| unsafe { copy.assume_init() })
+        is_copied.then(|| unsafe { copy.assume_init() })
     }
 }
 
@@ -202,6 +232,11 @@ impl Frame for Anywhere {
     }
 
     #[inline(always)]
+    fn removed_tags(&self) -> (u32, u32) {
+        hook::removed_tags(|| self.context)
+    }
+
+    #[inline(always)]
     fn thoroughly(&self) -> impl Frame {
         Self { context: self.context }
     }
@@ -214,19 +249,28 @@ impl Bytes for Anywhere {
     fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
         self.copy(at)
     }
+
+    /// Without an Ethernet header there are no tags either.
+    #[inline(always)]
+    fn kind(&self, at: usize) -> Option<[u32; 1]> {
+        match hook::bare_packet(self.context) {
+            Some(kind) => (at == TYPE).then(|| [u32::from(kind.to_be())]),
+            None => self.copy(at),
+        }
+    }
 }
 
 /// The destination port of a packet. This is a separate function, because few packets need it and it has
 /// many paths.
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_port(context: *mut xdp_md) -> u32 {
+extern "C" fn filterd_port(context: *mut Raw) -> u32 {
     ports::port_behind(&Anywhere { context }, filterd_header(context)).number()
 }
 
 /// The offset of the packet's IP header.
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_header(context: *mut xdp_md) -> u32 {
+extern "C" fn filterd_header(context: *mut Raw) -> u32 {
     ports::header(&Anywhere { context })
 }

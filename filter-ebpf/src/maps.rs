@@ -10,7 +10,6 @@
 
 use core::ffi::c_void;
 
-use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
 use filter_common::Words;
@@ -30,6 +29,7 @@ use filter_common::settings::{SetSettings, Settings};
 use crate::clauses;
 use crate::flow_map;
 use crate::frame::{Anywhere, Context};
+use crate::hook::{self, Raw};
 use crate::samples;
 
 /// The words of a map. The object does not state how many there are.
@@ -73,6 +73,14 @@ pub static SETTINGS: Settings = Settings::OFF;
 pub struct Maps<'a> {
     /// The packet that is judged.
     pub context: &'a Context,
+}
+
+impl Maps<'_> {
+    /// How a list counts this packet, and how many frames it consists of, in one word.
+    #[inline(always)]
+    fn with_segments(&self, counted: Counted) -> u32 {
+        hook::with_segments(counted as u32, self.context)
+    }
 }
 
 impl Tables for Maps<'_> {
@@ -148,11 +156,11 @@ impl Tables for Maps<'_> {
                 set::seen_label4(&blocked(), &block_labels(), number)
             }
             Found4::Address(shuffled, _) => {
-                filterd_count_address4(shuffled, counted as u32);
+                filterd_count_address4(shuffled, self.with_segments(counted));
                 return;
             }
         };
-        count(label, counted as u32);
+        count(label, self.with_segments(counted));
     }
 
     #[inline(always)]
@@ -163,30 +171,30 @@ impl Tables for Maps<'_> {
         match found {
             Found6::Told(_) | Found6::UpTo64(..) => {
                 let address = Address6 { high, low };
-                count(set::label6(&blocked(), &block_labels(), address, found), counted as u32)
+                count(set::label6(&blocked(), &block_labels(), address, found), self.with_segments(counted))
             }
-            Found6::Other => filterd_count6(high, low, counted as u32),
+            Found6::Other => filterd_count6(high, low, self.with_segments(counted)),
         };
     }
 
     #[inline(always)]
     fn count_other(&self, counted: Counted) {
         if read(&SETTINGS.lists) != 0 {
-            count(labels::OTHER, counted as u32);
+            count(labels::OTHER, self.with_segments(counted));
         }
     }
 
     #[inline(always)]
     fn count4_by_clause(&self, address: u32, found: Told, counted: Counted) {
         if read(&SETTINGS.lists) != 0 {
-            clauses::count4(address, found, counted);
+            clauses::count4(address, found, self.with_segments(counted));
         }
     }
 
     #[inline(always)]
     fn count6_by_clause(&self, address: Address6, found: Told, counted: Counted) {
         if read(&SETTINGS.lists) != 0 {
-            clauses::count6(address, found, counted);
+            clauses::count6(address, found, self.with_segments(counted));
         }
     }
 
@@ -231,7 +239,7 @@ impl Tables for Maps<'_> {
 /// returns a code made by [`answer`].
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_follow4(context: *mut xdp_md, number: u64, label: u32) -> u32 {
+extern "C" fn filterd_follow4(context: *mut Raw, number: u64, label: u32) -> u32 {
     let found =
         if label == IN_NETWORK { Found4::Network(number as u32) } else { Found4::Address(number, label) };
     let reason = judge::follow4(found, &Maps { context: &Context::of(context) });
@@ -244,7 +252,7 @@ const IN_NETWORK: u32 = UNSEEN - 1;
 /// Does the same for IPv6. It reads the packet again, so that a miss need not keep any of it.
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_follow6(context: *mut xdp_md, by: u32, number: u64, place: u32) -> u32 {
+extern "C" fn filterd_follow6(context: *mut Raw, by: u32, number: u64, place: u32) -> u32 {
     let found = match by {
         BY_LEVELS => Found6::Told(place),
         BY_OTHER => Found6::Other,
@@ -299,7 +307,7 @@ fn spared(answer: u32, found: Reason) -> Reason {
 /// A separate function, like those below. It reads the packet again.
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_replies(context: *mut xdp_md) -> u32 {
+extern "C" fn filterd_replies(context: *mut Raw) -> u32 {
     // Older kernels also verify functions that are never called. Without this setting there is no such map.
     if read(&SETTINGS.match_new) == 0 {
         return 0;
@@ -436,13 +444,14 @@ pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, (kind, number, more
     set::label_of_six(set, labels, sought).map_or(NO_LABEL, u32::from)
 }
 
-/// Counts a packet for the list of this label, on this processor.
+/// Counts a packet for the list of this label, on this processor. `counted` comes from `with_segments`.
 #[inline(always)]
 pub fn count(label: Label, counted: u32) -> u32 {
     // For the same reason as in `filterd_replies`.
     if read(&SETTINGS.lists) == 0 {
         return 0;
     }
+    let (counted, segments) = hook::without_segments(counted);
     let (last_processor, is_sampled) = processors();
     // SAFETY: the helper takes no argument and returns the processor's number.
     let processor = u64::from(unsafe { bpf_get_smp_processor_id() } & last_processor);
@@ -454,7 +463,7 @@ pub fn count(label: Label, counted: u32) -> u32 {
     let before = unsafe { counter.read_volatile() };
     // SAFETY: as above. It belongs to this processor, and no other program interrupts this one to change
     // it.
-    unsafe { counter.write_volatile(before + 1) }
+    unsafe { counter.write_volatile(before + segments) }
     if is_sampled {
         samples::note_label(counters_here().0, label);
     }

@@ -4,22 +4,21 @@
 
 use core::ffi::c_void;
 
-use aya_ebpf::bindings::{BPF_RB_NO_WAKEUP, xdp_md};
-use aya_ebpf::helpers::bpf_xdp_load_bytes;
+use aya_ebpf::bindings::BPF_RB_NO_WAKEUP;
 use aya_ebpf::helpers::generated::{
     bpf_get_prandom_u32, bpf_jiffies64, bpf_ktime_get_boot_ns, bpf_ringbuf_reserve, bpf_ringbuf_submit,
-    bpf_xdp_get_buff_len,
 };
 use filter_common::counters;
 use filter_common::labels::Label;
 use filter_common::sampling::{HEAD, NO_LABEL, RECORD, SNAP, Stratum, WINDOW_BITS, at};
 
+use crate::hook::{self, Raw};
 use crate::maps::{self, SETTINGS, read};
 
 /// Counts a drop with this number, from this row, towards the next sample. Nearly all drops are skipped
 /// here, without a call.
 #[inline(always)]
-pub fn meet(context: *mut xdp_md, row: *mut u64, number: u32) {
+pub fn meet(context: *mut Raw, row: *mut u64, number: u32) {
     let state = state_in(row);
     let left = load(state, at::LEFT);
     if Stratum::passes_over(left, load(state, at::WINDOW), window()) {
@@ -38,7 +37,7 @@ pub fn note_label(row: *mut u64, label: Label) {
 /// A separate function, which the verifier walks once.
 #[unsafe(no_mangle)]
 #[inline(never)]
-extern "C" fn filterd_sample(context: *mut xdp_md, number: u32) -> u32 {
+extern "C" fn filterd_sample(context: *mut Raw, number: u32) -> u32 {
     // Older kernels also verify functions that are never called. Without this setting there is no such map.
     if read(&SETTINGS.samples) == 0 {
         return 0;
@@ -69,17 +68,15 @@ extern "C" fn filterd_sample(context: *mut xdp_md, number: u32) -> u32 {
 
 /// Writes a drop to the ring. Returns whether there was room.
 #[inline(always)]
-fn tell(context: *mut xdp_md, [weight, lost, what]: [u64; 3]) -> bool {
+fn tell(context: *mut Raw, [weight, lost, what]: [u64; 3]) -> bool {
     // SAFETY: it is a ring, as the loader has ensured.
     let record = unsafe { bpf_ringbuf_reserve(maps::samples(), RECORD as u64, 0) }.cast::<u64>();
     if record.is_null() {
         return false;
     }
-    // SAFETY: it is the context that the program was called with.
-    let length = unsafe { bpf_xdp_get_buff_len(context) };
+    let length = hook::length(context);
     let captured = copy(context, length, record.wrapping_add(HEAD).cast());
-    // SAFETY: it is the context that the program was called with.
-    let interface = unsafe { (*context).ingress_ifindex };
+    let interface = hook::interface(context);
     // SAFETY: the helper takes no argument and returns a number.
     let now = unsafe { bpf_ktime_get_boot_ns() };
     let head: [u64; HEAD] = [now, weight, lost, u64::from(interface) << 32 | length, what | captured];
@@ -95,14 +92,14 @@ fn tell(context: *mut xdp_md, [weight, lost, what]: [u64; 3]) -> bool {
 
 /// Copies the first bytes of the frame, and returns how many.
 #[inline(always)]
-fn copy(context: *mut xdp_md, length: u64, to: *mut c_void) -> u64 {
+fn copy(context: *mut Raw, length: u64, to: *mut c_void) -> u64 {
     let snap = u64::from(SNAP);
     // In this form every verifier sees that the number is between 1 and `snap`.
     let wanted = if length > snap { snap } else { (length.wrapping_sub(1) & (snap - 1)) + 1 };
     // SAFETY: there is room for this many bytes, and the context is the one that the program was called
     // with.
-    let refused = unsafe { bpf_xdp_load_bytes(context, 0, to, wanted as u32) };
-    if refused == 0 { wanted } else { 0 }
+    let is_copied = unsafe { hook::load_bytes(context, 0, to, wanted as u32) };
+    if is_copied { wanted } else { 0 }
 }
 
 #[inline(always)]

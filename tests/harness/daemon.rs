@@ -1,6 +1,7 @@
 //! A running filterd: started, asked to stop, or killed, always by its own process id.
 
-use std::fs::File;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -140,7 +141,13 @@ impl Drop for Daemon {
 
 /// True unless the process has ended. A zombie has ended: it only waits for its parent to ask how.
 pub fn is_running(process: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // The state stands behind the name.
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z"))
+}
+
+/// The processes that this one has started and that have not been waited for.
+pub fn children_of(process: u32) -> io::Result<Vec<u32>> {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"))?;
+    Ok(children.split_whitespace().filter_map(|child| child.parse().ok()).collect())
 }

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use aya::Ebpf;
-use aya::programs::links::{FdLink, LinkOrder, PinnedLink};
-use aya::programs::tc::{NlOptions, SchedClassifier, TcAttachOptions, TcAttachType, qdisc_add_clsact};
+use aya::programs::links::{FdLink, LinkOrder, LinkType, PinnedLink};
+use aya::programs::tc::{
+    NlOptions, SchedClassifier, SchedClassifierLink, TcAttachOptions, TcAttachType, qdisc_add_clsact,
+};
 use aya::programs::xdp::XdpLink;
 use aya::programs::{Xdp, XdpMode};
 use object::write::{Object, Symbol, SymbolSection};
@@ -38,13 +40,29 @@ impl ForeignProgram {
         })
     }
 
-    /// Lets it take the place of the program that this pinned link brings packets to.
-    pub fn take_link(pin: &Path) -> Self {
-        Self::load("other_firewall", |program| {
-            let link = FdLink::from(PinnedLink::from_pin(pin).expect("it is pinned"));
-            let link = XdpLink::try_from(link).expect("it is a link to an interface");
-            program.attach_to_link(link).expect("whoever holds a link may give it another program");
-        })
+    /// Lets it take the place of the program that this pinned link, of XDP or TCX, brings packets to. None if the pin is no
+    /// link.
+    pub fn take_link(pin: &Path) -> Option<Self> {
+        const ALLOWED: &str = "whoever holds a link may give it another program";
+        if pin.is_symlink() {
+            return None;
+        }
+        let link = FdLink::from(PinnedLink::from_pin(pin).expect("it is pinned"));
+        let kind = link.info().and_then(|info| info.link_type()).expect("links have types");
+        if matches!(kind, LinkType::Xdp) {
+            return Some(Self::load("other_firewall", |program| {
+                let link = XdpLink::try_from(link).expect("it is a link to an interface");
+                program.attach_to_link(link).expect(ALLOWED);
+            }));
+        }
+        let name = "other_firewall";
+        let mut object = Ebpf::load(&object_file(name, b"classifier", &NEXT))
+            .expect("a program of two instructions loads");
+        let program = classifier(&mut object, name);
+        let link = SchedClassifierLink::try_from(link).expect("it is a link of TCX");
+        program.attach_to_link(link).expect(ALLOWED);
+        let id = program.info().expect("it is loaded").id();
+        Some(Self { name, id, _program: object })
     }
 
     fn load(name: &'static str, then: impl FnOnce(&mut Xdp)) -> Self {
@@ -78,18 +96,8 @@ impl ForeignEgress {
     pub fn attach(namespace: &Namespace, by_link: bool) -> Self {
         let name = "other_egress";
         let mut object = Ebpf::load(&Self::object()).expect("two instructions load");
-        let program: &mut SchedClassifier =
-            object.program_mut(name).expect("the object has it").try_into().expect("and it is a classifier");
-        program.load().expect("the verifier has nothing to say");
-        namespace.inside(|| {
-            let options = if by_link {
-                TcAttachOptions::TcxOrder(LinkOrder::default())
-            } else {
-                qdisc_add_clsact("eth0").expect("there is none");
-                TcAttachOptions::Netlink(NlOptions::default())
-            };
-            program.attach_with_options("eth0", TcAttachType::Egress, options).expect("there is room")
-        });
+        let program = classifier(&mut object, name);
+        attach(program, namespace, TcAttachType::Egress, by_link);
         Self { name, _program: object }
     }
 
@@ -106,8 +114,72 @@ impl ForeignEgress {
     }
 }
 
+/// `r0 = protocol; if r0 == IPv4 goto drop; r0 = TC_ACT_UNSPEC; exit; drop: r0 = TC_ACT_SHOT; exit`
+const DROP_IPV4: [u8; 48] = {
+    let ipv4 = 0x0800_u16.to_be_bytes();
+    let ipv4 = u16::from_ne_bytes(ipv4).to_le_bytes();
+    [
+        0x61, 0x10, 16, 0, 0, 0, 0, 0, 0x15, 0, 2, 0, ipv4[0], ipv4[1], 0, 0, 0xb7, 0, 0, 0, 0xff, 0xff,
+        0xff, 0xff, 0x95, 0, 0, 0, 0, 0, 0, 0, 0xb7, 0, 0, 0, 2, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0,
+    ]
+};
+
+/// `r0 = TC_ACT_SHOT; exit`
+const DROP_ALL: [u8; 16] = [0xb7, 0, 0, 0, 2, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
+
+/// Somebody else's program of TC on what `eth0` receives. Gone when dropped.
+#[derive(Debug)]
+pub struct ForeignIngress {
+    _program: Ebpf,
+}
+
+impl ForeignIngress {
+    /// Attaches one that drops all IPv4 packets: by a link of TCX, or else as a filter of `clsact`.
+    pub fn drop_ipv4(namespace: &Namespace, by_link: bool) -> Self {
+        Self::attach(&DROP_IPV4, namespace, by_link)
+    }
+
+    /// Attaches one that drops all frames, by a link of TCX.
+    pub fn drop_all(namespace: &Namespace) -> Self {
+        Self::attach(&DROP_ALL, namespace, true)
+    }
+
+    fn attach(program: &[u8], namespace: &Namespace, by_link: bool) -> Self {
+        let name = "other_ingress";
+        let mut object =
+            Ebpf::load(&object_file(name, b"classifier", program)).expect("a few instructions load");
+        attach(classifier(&mut object, name), namespace, TcAttachType::Ingress, by_link);
+        Self { _program: object }
+    }
+}
+
+fn attach(program: &mut SchedClassifier, namespace: &Namespace, side: TcAttachType, by_link: bool) {
+    namespace.inside(|| {
+        let options = if by_link {
+            TcAttachOptions::TcxOrder(LinkOrder::default())
+        } else {
+            qdisc_add_clsact("eth0").expect("there is none");
+            TcAttachOptions::Netlink(NlOptions::default())
+        };
+        program.attach_with_options("eth0", side, options).expect("there is room")
+    });
+}
+
+/// The classifier of this name, loaded.
+fn classifier<'a>(object: &'a mut Ebpf, name: &str) -> &'a mut SchedClassifier {
+    let program = object.program_mut(name).expect("the object has it");
+    let program: &mut SchedClassifier = program.try_into().expect("and it is a classifier");
+    program.load().expect("the verifier has nothing to say");
+    program
+}
+
 /// The object file a compiler would have written.
-fn object_file(name: &str, section: &[u8], program: &[u8; 16]) -> Vec<u8> {
+fn object_file(name: &str, section: &[u8], program: &[u8]) -> Vec<u8> {
+    licensed_file(name, section, program, b"MIT\0")
+}
+
+/// The same under this license.
+pub(crate) fn licensed_file(name: &str, section: &[u8], program: &[u8], license: &[u8]) -> Vec<u8> {
     let mut object = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
     let section = object.add_section(Vec::new(), section.to_vec(), SectionKind::Text);
     let value = object.append_section_data(section, program, 8);
@@ -121,7 +193,7 @@ fn object_file(name: &str, section: &[u8], program: &[u8; 16]) -> Vec<u8> {
         section: SymbolSection::Section(section),
         flags: SymbolFlags::None,
     });
-    let license = object.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
-    object.append_section_data(license, b"MIT\0", 1);
+    let section = object.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
+    object.append_section_data(section, license, 1);
     object.write().expect("memory is large enough")
 }

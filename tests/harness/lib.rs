@@ -4,7 +4,9 @@
 //! [`Frame`]. Nothing here sleeps to wait for the network: after the frames of a story a fence travels the
 //! same queue, and when it arrives, whatever has not arrived was dropped.
 
+mod attached;
 mod browser;
+mod buffers;
 mod daemon;
 mod expect;
 mod foreign;
@@ -33,9 +35,11 @@ mod run_page;
 mod site;
 mod small_disk;
 mod talk;
+mod taps;
 mod trace;
 pub mod traffic;
 mod transcript;
+mod tun;
 mod until;
 mod watching;
 mod web;
@@ -43,14 +47,15 @@ mod whole;
 mod wire;
 
 pub use browser::{Browser, Look, Tab};
-pub use daemon::{Daemon, is_running};
+pub use buffers::Buffers;
+pub use daemon::{Daemon, children_of, is_running};
 pub use expect::Expectation;
-pub use foreign::{ForeignEgress, ForeignProgram};
+pub use foreign::{ForeignEgress, ForeignIngress, ForeignProgram};
 pub use frame::Frame;
 pub use home::{Home, binary};
 pub use leftovers::{remove as remove_leftovers, unique_name};
 pub use namespace::Namespace;
-pub use net::Net;
+pub use net::{Net, in_mode};
 pub use other_time::OtherTime;
 pub use own_names::OwnNames;
 pub use own_run::OwnRun;
@@ -63,6 +68,7 @@ pub use small_disk::SmallDisk;
 pub use talk::{Talk, is_error};
 pub use trace::Trace;
 pub use traffic::{Fate, Traffic};
+pub use tun::Tun;
 pub use until::{SOON, end_of, until};
 pub use watching::{Watcher, Watching};
 pub use web::{Asked, Authority, Web, Where};

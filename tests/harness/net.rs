@@ -5,6 +5,8 @@ mod filterd;
 mod layout;
 mod succession;
 
+pub use filterd::in_mode;
+
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! A process of which the kernel refuses a call: strace says it in the kernel's place.
 
+use crate::children_of;
 use crate::limited::LimitedChild;
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -68,20 +69,18 @@ pub fn fetcher_of(daemon: u32) -> u32 {
 /// The processes that fetch for this daemon at the moment.
 pub fn fetches_of(daemon: u32) -> Vec<u32> {
     let fetcher = fetcher_of(daemon);
-    let children = fs::read_to_string(format!("/proc/{fetcher}/task/{fetcher}/children")).expect("it runs");
-    children.split_whitespace().filter_map(|child| child.parse().ok()).collect()
+    children_of(fetcher).expect("it runs")
 }
 
 /// The one child that calls itself this.
 #[track_caller]
 fn child_of(daemon: u32, name: &str) -> u32 {
-    let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).expect("it runs");
-    let is_called = |child: &&str| {
+    let children = children_of(daemon).expect("it runs");
+    let is_called = |child: &&u32| {
         fs::read_to_string(format!("/proc/{child}/comm")).is_ok_and(|comm| comm.trim() == name)
     };
-    let mut named = children.split_whitespace().filter(is_called);
-    let found = named.next().and_then(|child| child.parse().ok());
-    found.unwrap_or_else(|| panic!("no {name} among its children: {children:?}"))
+    let found = children.iter().find(is_called);
+    found.copied().unwrap_or_else(|| panic!("no {name} among its children: {children:?}"))
 }
 
 /// Waits until strace has this process in hand.

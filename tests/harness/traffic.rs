@@ -1,6 +1,6 @@
 //! A flood in the background: frames of one who is listed and of one who is not, and how many of each came through.
 //!
-//! The tap stands behind XDP, as that of the wire does. A frame says in its sender's hardware address which kind it is. The
+//! The tap stands behind XDP and TC, as those of the wire do. A frame says in its sender's hardware address which kind it is. The
 //! few frames of the unlisted one are counted exactly; those that the wire itself lost on the way are told by the kernel.
 
 use crate::limited::LimitedCommand;
@@ -11,12 +11,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, recv, sendto, setsockopt, socket,
-    sockopt,
-};
+use nix::sys::socket::{LinkAddr, MsgFlags, recv, sendto, setsockopt, sockopt};
 use nix::sys::time::TimeVal;
 
+use crate::taps::packet_socket;
 use crate::wire::link_addresses;
 use crate::{Frame, Namespace};
 
@@ -76,7 +74,10 @@ impl Traffic {
         let frames = frames.map(|(source, identity)| Frame::from(source).to(far).bytes(identity));
         let stop = Arc::new(AtomicBool::new(false));
         let lost = Lost::on(peer);
-        let tap = host.inside(|| packet_socket(Some(SockProtocol::EthAll)));
+        let [protocol, other] =
+            [listed, unlisted].map(|source| if source.contains(':') { 0x86dd } else { 0x0800 });
+        assert_eq!(protocol, other, "one tap sees both");
+        let tap = host.inside(|| packet_socket(Some(protocol)));
         let (sender, link) = peer.inside(|| (packet_socket(None), link_addresses(1)[0]));
         setsockopt(&tap, sockopt::RcvBufForce, &(256 << 20)).expect("root may have large buffers");
         setsockopt(&tap, sockopt::ReceiveTimeout, &TimeVal::new(0, 200_000)).expect("a timeout can be set");
@@ -162,11 +163,6 @@ fn count(namespace: &str) -> u64 {
     let said = std::process::Command::new("ip").args(words).limited_output().expect("ip can be run").stdout;
     let said: serde_json::Value = serde_json::from_slice(&said).expect("ip speaks JSON");
     said[0]["stats64"]["tx"]["dropped"].as_u64().expect("frames are counted")
-}
-
-fn packet_socket(protocol: Option<SockProtocol>) -> OwnedFd {
-    socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)
-        .expect("root may open packet sockets")
 }
 
 /// How long a flood is let flow between two events, so that some of it meets the state between them.

@@ -1,22 +1,18 @@
 //! Raw frames sent on the peer's side, and which of them come out on the host's side.
 //!
 //! A frame is recognised by its sender's hardware address, which every Ethernet frame has, however short
-//! it is cut. The tap stands behind XDP: what it sees, filterd let pass.
+//! it is cut. The taps stand behind XDP and TC: what they see, filterd let pass.
 
 use std::cell::Cell;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, recv, sendto, setsockopt, socket,
-    sockopt,
-};
-use nix::sys::time::TimeVal;
+use nix::sys::socket::{LinkAddr, MsgFlags, sendto};
 use nix::unistd::Pid;
 
+use crate::taps::{Taps, packet_socket};
 use crate::{Frame, Namespace};
 
 /// How many frames travel before the next fence: a veth queue holds 256.
@@ -33,7 +29,7 @@ const FENCE: u16 = 0x88b5;
 pub struct Wire {
     sender: OwnedFd,
     links: Vec<LinkAddr>,
-    tap: OwnedFd,
+    taps: Taps,
     next: Cell<u32>,
 }
 
@@ -42,10 +38,7 @@ impl Wire {
     pub fn new(host: &Namespace, peer: &Namespace, links: usize) -> Self {
         // Without a protocol, a packet socket only sends.
         let (sender, links) = peer.inside(|| (packet_socket(None), link_addresses(links)));
-        let tap = host.inside(|| packet_socket(Some(SockProtocol::EthAll)));
-        setsockopt(&tap, sockopt::RcvBufForce, &(64 << 20)).expect("root may have large buffers");
-        setsockopt(&tap, sockopt::ReceiveTimeout, &TimeVal::new(1, 0)).expect("a timeout can be set");
-        Self { sender, links, tap, next: Cell::new(1) }
+        Self { sender, links, taps: Taps::open(host, FENCE), next: Cell::new(1) }
     }
 
     /// Sends the frames in this order over one link, and tells of each whether it arrived.
@@ -76,19 +69,16 @@ impl Wire {
 
     /// Which of the frames `first..fence` came out before the fence did.
     fn seen_until(&self, first: u32, fence: u32) -> Vec<bool> {
-        let mut seen = vec![false; (fence - first) as usize];
         let begun = Instant::now();
-        let mut start = [0; 12];
+        let has_come = || self.taps.fence().and_then(|start| number(&start)) == Some(fence);
         while begun.elapsed() < PATIENCE {
-            let number = match recv(self.tap.as_raw_fd(), &mut start, MsgFlags::empty()) {
-                Ok(length) => number(&start[..length]),
-                Err(Errno::EAGAIN | Errno::EINTR) => continue,
-                Err(error) => panic!("the tap is broken: {error}"),
-            };
-            match number {
-                Some(number) if number == fence => return seen,
-                Some(number) if (first..fence).contains(&number) => seen[(number - first) as usize] = true,
-                Some(_) | None => {}
+            if has_come() {
+                let mut seen = vec![false; (fence - first) as usize];
+                let numbers = self.taps.others().filter_map(|start| number(&start));
+                numbers
+                    .filter(|number| (first..fence).contains(number))
+                    .for_each(|number| seen[(number - first) as usize] = true);
+                return seen;
             }
         }
         panic!(
@@ -106,11 +96,6 @@ fn stay_on_this_cpu() -> CpuSet {
     here.set(first.expect("a thread runs somewhere")).expect("the number came from the set");
     sched_setaffinity(me, &here).expect("a part of what is allowed is allowed");
     before
-}
-
-fn packet_socket(protocol: Option<SockProtocol>) -> OwnedFd {
-    socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)
-        .expect("root may open packet sockets")
 }
 
 pub(crate) fn link_addresses(links: usize) -> Vec<LinkAddr> {

@@ -1,4 +1,4 @@
-//! The instructions of an XDP program and of the functions that it calls, out of its object file.
+//! The instructions of a judge and of the functions that it calls, out of its object file.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,8 +6,8 @@ use std::ops::Range;
 use anyhow::{Context, Result};
 use object::{File, Object, ObjectSection, ObjectSymbol, RelocationTarget};
 
-/// Where an XDP program for packets of several parts lies.
-const SECTION: &str = "xdp.frags";
+/// Where the programs lie: of XDP for packets of several parts, and of TC.
+const SECTIONS: [&str; 2] = ["xdp.frags", "classifier"];
 
 /// Where functions lie, and what those that a program calls are called. What else lies there is the compiler's, and unused.
 const FUNCTIONS: &str = ".text";
@@ -49,9 +49,11 @@ impl Instruction {
 
     fn those(object: &[u8], wanted: fn(&str) -> bool) -> Result<Vec<Vec<Self>>> {
         let file = File::parse(object)?;
-        let programs = Self::of_section(&file, SECTION)?;
+        let section = SECTIONS.into_iter().find(|name| file.section_by_name(name).is_some());
+        let section = section.context("it has no program")?;
+        let programs = Self::of_section(&file, section)?;
         let mut all: Vec<_> =
-            functions(&file, SECTION, wanted)?.into_iter().map(|(_, at)| programs[at].to_vec()).collect();
+            functions(&file, section, wanted)?.into_iter().map(|(_, at)| programs[at].to_vec()).collect();
         let functions = functions(&file, FUNCTIONS, wanted)?;
         if !functions.is_empty() {
             let section = Self::of_section(&file, FUNCTIONS)?;

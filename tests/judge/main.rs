@@ -10,7 +10,7 @@ mod instruction;
 mod loops;
 mod walk;
 
-use filterd::kernel::broker::JUDGE;
+use filterd::kernel::broker::{JUDGE, JUDGE_TC};
 
 use instruction::Instruction;
 
@@ -30,7 +30,9 @@ fn expect_none(
     of: fn(&[u8]) -> anyhow::Result<Vec<Vec<Instruction>>>,
     look: fn(&[Vec<Instruction>]) -> Vec<String>,
 ) {
-    let program = of(JUDGE).expect("the compiler made an object with one XDP program");
-    let complaints = look(&program);
-    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    for (object, name) in [(&JUDGE, "XDP"), (&JUDGE_TC, "TC")] {
+        let program = of(object).expect("the compiler made an object with a judge");
+        let complaints = look(&program);
+        assert!(complaints.is_empty(), "{name}: {}", complaints.join("\n"));
+    }
 }

@@ -3,7 +3,7 @@
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net};
 
 #[test]
-fn add_and_remove_affect_the_next_packet() {
+pub(super) fn add_and_remove_affect_the_next_packet() {
     let net = Net::with_filterd("");
     for _ in 0..20 {
         net.expect(ATTACKER).passes();
@@ -15,7 +15,7 @@ fn add_and_remove_affect_the_next_packet() {
 }
 
 #[test]
-fn the_same_holds_for_ipv6() {
+pub(super) fn the_same_holds_for_ipv6() {
     let net = Net::with_filterd("");
     for _ in 0..20 {
         net.expect(ATTACKER6).passes();

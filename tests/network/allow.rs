@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(300);
 const BLOCKED: &str = "block: [203.0.0.0/8, \"2001:db8::/32\"]";
 
 #[test]
-fn allowed_address_passes_inside_blocked_prefix() {
+pub(super) fn allowed_address_passes_inside_blocked_prefix() {
     let net = Net::with_filterd(BLOCKED);
     net.filterd(["add", ATTACKER, ATTACKER6, "203.0.113.0/24"]).succeeds();
     net.expect_each([ATTACKER, ATTACKER6]).dropped();

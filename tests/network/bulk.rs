@@ -32,7 +32,7 @@ fn a_hundred_thousand_from_standard_input() {
 }
 
 #[test]
-fn growing_table_drops_exactly_the_listed() {
+pub(super) fn growing_table_drops_exactly_the_listed() {
     let mut all = Random(4).addresses(102_000);
     let (unlisted, listed) = (all.split_off(101_000), all.split_off(100_000));
     let net = Net::with_filterd("");

@@ -3,6 +3,7 @@
 use harness::limited::LimitedCommand;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -93,7 +94,7 @@ fn short_lived_pins_are_reported() {
 }
 
 #[test]
-fn next_daemon_takes_over_the_link() {
+pub(super) fn next_daemon_takes_over_the_link() {
     let mut net = Net::with_filterd(BLOCKING);
     let before = net.attached("eth0").expect("attached");
     net.expect(ATTACKER).dropped();
@@ -149,8 +150,8 @@ fn pins_that_others_could_have_changed_are_refused() {
         fs::set_permissions(pins.join(path), Permissions::from_mode(mode)).expect("root may");
     };
     for (path, usual) in [
-        ("root", 0o600),
-        ("next", 0o600),
+        ("root-tc", 0o600),
+        ("next-tc", 0o600),
         ("counters", 0o600),
         ("links/eth0", 0o600),
         ("links", 0o700),
@@ -172,10 +173,11 @@ fn root_program_upgrade_leaves_no_gap() {
     let mut net = Net::with_filterd(BLOCKING);
     let before = net.attached("eth0").expect("attached")["prog"]["id"].clone();
     net.end(Signal::SIGKILL);
-    let versions = fs::read_dir(net.home().pins()).expect("pins").flatten().map(|entry| entry.path());
-    let version = versions.into_iter().find(|path| path.display().to_string().contains("version-"));
+    let pins = fs::read_dir(net.home().pins()).expect("pins").flatten().map(|entry| entry.path());
+    let is_version = |path: &PathBuf| path.display().to_string().contains("/version-");
+    let version = pins.filter(is_version).find(|path| path.display().to_string().ends_with("-tc"));
     let version = version.expect("it says which version it is of");
-    fs::rename(&version, net.home().pins().join("version-0")).expect("root may");
+    fs::rename(&version, net.home().pins().join("version-0-tc")).expect("root may");
     net.start(BLOCKING);
     let after = net.attached("eth0").expect("attached")["prog"]["id"].clone();
     assert_ne!(before, after, "the link has another program now");
@@ -232,7 +234,7 @@ fn without_a_word_it_does_not() {
 }
 
 #[test]
-fn kept_filter_outlives_its_daemon() {
+pub(super) fn kept_filter_outlives_its_daemon() {
     let keeping = "block: [203.0.113.7]\non_exit: keep";
     let mut net = Net::with_filterd(keeping);
     net.stop();

@@ -3,7 +3,6 @@
 
 use harness::limited::LimitedCommand;
 use std::fs;
-use std::process::Stdio;
 
 use harness::{ATTACKER, ForeignEgress, Frame, Net};
 use nix::sys::signal::Signal;
@@ -173,18 +172,7 @@ fn egress_programs(net: &Net) -> Vec<String> {
 
 /// As somebody would who does not know whose it is.
 fn take_off(net: &Net) {
-    let pin = net.home().pins().join("egress/eth0");
-    let mut command = if fs::symlink_metadata(&pin).expect("it is noted").is_symlink() {
-        let mut tc = net.host().command("tc");
-        tc.args(["qdisc", "del", "dev", "eth0", "clsact"]);
-        tc
-    } else {
-        let mut bpftool = net.host().command("bpftool");
-        bpftool.args(["link", "detach", "pinned"]).arg(pin);
-        bpftool
-    };
-    let done = command.stdout(Stdio::null()).limited_status();
-    assert!(done.expect("it is there").success());
+    net.host().take_off("eth0", &net.home().pins().join("egress/eth0"));
     assert_eq!(egress_programs(net), [""; 0]);
 }
 

@@ -46,7 +46,7 @@ fn without_an_interface_filterd_does_not_start() {
 fn pending_mode_is_reported_until_restart() {
     let net = Net::with_filterd("mode: native");
     const WAITS: &str = "mode: interfaces stay attached as they are until filterd restarts";
-    net.configure("mode: generic");
+    net.configure("mode: tc");
     net.filterd(["diff"]).exits(1).says(WAITS);
     net.filterd(["reload"]).succeeds().complains(WAITS);
     net.filterd(["status"]).exits(7).says("the new `mode`").says("filterd restarts");

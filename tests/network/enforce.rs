@@ -32,7 +32,7 @@ fn test_says_what_would_be_dropped() {
 }
 
 #[test]
-fn a_reload_switches_enforcing_on_and_off() {
+pub(super) fn a_reload_switches_enforcing_on_and_off() {
     let net = Net::with_filterd("enforce: false\nblock: [203.0.113.7]");
     net.expect(ATTACKER).passes();
     net.configure("enforce: true\nblock: [203.0.113.7]");

@@ -15,7 +15,7 @@ pub(super) const UDP: u8 = 17;
 
 /// DNS, QUIC and TCP: a question, and its answer, through real sockets.
 #[test]
-fn listed_source_may_answer_own_flows() {
+pub(super) fn listed_source_may_answer_own_flows() {
     let net = Net::with_filterd(NEW);
     for (address, port) in [(ATTACKER, 53), (ATTACKER6, 443)] {
         let responder = net.peer().entered(|| UdpSocket::bind((address, port))).expect("nobody else listens");

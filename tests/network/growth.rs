@@ -36,7 +36,7 @@ fn several_kinds_can_change_while_table_grows() {
 
 /// One by one, before, while and after the larger table is filled: what came is in it, and what went is not.
 #[test]
-fn addresses_come_and_go_while_a_table_grows() {
+pub(super) fn addresses_come_and_go_while_a_table_grows() {
     const EACH: u32 = 60;
     let mut net = Net::new();
     net.file("crowd.txt", &crowd());

@@ -63,7 +63,7 @@ fn fully_guarded_prefix_is_refused() {
 }
 
 #[test]
-fn prefix_is_blocked_around_guarded_addresses() {
+pub(super) fn prefix_is_blocked_around_guarded_addresses() {
     let net = Net::with_filterd("");
     let around = json!([
         {"target": "198.19.255.0/24", "address": GATEWAY, "why": "a gateway of this host"},

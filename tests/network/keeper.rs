@@ -45,7 +45,7 @@ fn broker_attaches_only_to_matching_interface() {
         let told: Value = serde_json::from_str(&told).expect("ip speaks JSON");
         told[0]["ifindex"].as_u64().expect("it has a number").try_into().expect("a small one")
     };
-    let attach = |name: &str, index: u32| json!({"Attach": {"name": name, "index": index, "mode": "Auto"}});
+    let attach = |name: &str, index: u32| json!({"Attach": {"name": name, "index": index, "mode": "Native"}});
     let other = index("eth1");
     assert!(keeper.refuses(&attach("eth0", other)).contains(&format!("and number {other} was meant")));
     assert!(keeper.refuses(&attach("eth9", other)).contains("it is gone"));

@@ -22,7 +22,7 @@ fn start_with_misspelt_interface_keeps_filtering() {
     net.wait_for_log("eth0 is still filtered, although the configuration no longer lists it");
     net.configure(ONE);
     net.filterd(["reload"]).succeeds();
-    net.filterd(["status", "--json"]).succeeds().has(is_filtered("eth0")).is_silent_about("ehh0");
+    net.filterd(["status", "--json"]).succeeds().has(is_filtered(&net, "eth0")).is_silent_about("ehh0");
     assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
 }
 
@@ -38,12 +38,12 @@ fn reload_with_misspelt_interface_keeps_filtering() {
     }
     net.host().ip_all("link add ehh0 type veth peer name other\n");
     net.expect(ATTACKER).then_within(Duration::from_secs(30)).passes();
-    net.filterd(["status", "--json"]).succeeds().has(is_filtered("ehh0")).is_silent_about("eth0");
+    net.filterd(["status", "--json"]).succeeds().has(is_filtered(&net, "ehh0")).is_silent_about("eth0");
 }
 
 /// This interface has its filter, as a status says it in JSON.
-fn is_filtered(interface: &str) -> Value {
-    json!({"interfaces": [{"name": interface, "mode": "native"}]})
+fn is_filtered(net: &Net, interface: &str) -> Value {
+    json!({"interfaces": [{"name": interface, "mode": net.tc_mode()}]})
 }
 
 #[track_caller]
@@ -105,7 +105,7 @@ fn accepted_absent_interface_keeps_no_other() {
     is_well(&net);
     // Until it comes.
     net.host().ip("link add usb0 type veth peer name other");
-    net.filterd(["status", "--json"]).succeeds().has(is_filtered("usb0"));
+    net.filterd(["status", "--json"]).succeeds().has(is_filtered(&net, "usb0"));
     net.host().ip("link del usb0");
     net.filterd(["status"]).exits(7).says("usb0 is not filtered");
 }
@@ -152,7 +152,7 @@ fn failed_start_detaches_nothing() {
     net.end(Signal::SIGKILL);
     let _foreign = ForeignProgram::attach(net.host(), "eth1");
     let pins = net.home().pins().display().to_string();
-    let other = "interfaces: [eth1]\nblock: [203.0.113.7]";
+    let other = "interfaces: [eth1]\nmode: native\nblock: [203.0.113.7]";
     net.another_filterd_with(other, &["--pin-dir", &pins]).exits(8).complains("eth1 already has");
     net.expect(ATTACKER).dropped();
 }
@@ -172,11 +172,11 @@ fn interface_renamed_offline_stays_filtered() {
     // The configuration follows the name, at a reload as well as at a start.
     net.configure("interfaces: [eth0, lan0]\nblock: [203.0.113.7]");
     net.filterd(["reload", "--json"]).succeeds().is_silent_about("attached").is_silent_about("detached");
-    net.filterd(["status", "--json"]).succeeds().has(is_filtered("lan0")).is_silent_about("eth1");
+    net.filterd(["status", "--json"]).succeeds().has(is_filtered(&net, "lan0")).is_silent_about("eth1");
     net.end(Signal::SIGKILL);
     rename(&net, "lan0", "wan0");
     net.start("interfaces: [eth0, wan0]\nblock: [203.0.113.7]");
-    net.filterd(["status", "--json"]).succeeds().has(is_filtered("wan0")).is_silent_about("lan0");
+    net.filterd(["status", "--json"]).succeeds().has(is_filtered(&net, "wan0")).is_silent_about("lan0");
     assert_eq!(net.attached("wan0").expect("attached"), before, "nobody has touched the interface");
     net.expect_each([ATTACKER, BYSTANDER]).on("eth1").dropped();
 }
@@ -184,17 +184,23 @@ fn interface_renamed_offline_stays_filtered() {
 #[test]
 fn interface_renamed_and_moved_offline_stays_filtered() {
     let mut net = Net::with_links(2);
+    if net.tc_mode() == "clsact" {
+        println!(
+            "SKIPPED moves between namespaces: the kernel removes filters of clsact there (links of TCX stay, Linux 6.6)"
+        );
+        return;
+    }
     net.start(BOTH);
     net.end(Signal::SIGKILL);
     let peer = net.peer().name().to_owned();
     net.host()
         .ip_all(&format!("link set eth1 down\nlink set eth1 name moved\nlink set moved netns {peer}\n"));
-    let is_filtered = |net: &Net| net.peer().ip("-json -details link show moved").contains("xdp");
+    let is_filtered = |net: &Net| net.peer().attached("moved").is_some();
     assert!(is_filtered(&net));
     net.start(BOTH);
     net.filterd(["status", "--json"])
         .succeeds()
-        .has(json!({"interfaces": [{"name": "eth1", "mode": "unknown"}]}))
+        .has(json!({"interfaces": [{"name": "eth1", "mode": net.tc_mode()}]}))
         .says("it was moved to another network namespace");
     assert!(is_filtered(&net));
     // It is nobody's any more, and everything else is filtered.
@@ -235,12 +241,12 @@ fn take_over_follows_renamed_interface_and_counters() {
     let named = "interfaces: [lan0, eth1]\nblock: [203.0.113.7]";
     // The newcomer dies with its last word, when it has given the link its new name.
     assert!(net.succession_struck_down(named, "sendto:signal=KILL:when=7", ATTACKER), "too late");
-    net.filterd(["status", "--json"]).has(is_filtered("eth0"));
+    net.filterd(["status", "--json"]).has(is_filtered(&net, "eth0"));
     assert!(net.home().pins().join("links/eth0").exists(), "else a crash would let go of it");
     net.succeed(named);
     net.filterd(["status", "--json"])
         .succeeds()
-        .has(is_filtered("lan0"))
+        .has(is_filtered(&net, "lan0"))
         .has(json!({"interfaces": [{"gaps": 1}]}));
     net.expect(ATTACKER).dropped();
 }
@@ -310,7 +316,7 @@ fn start_reports_unfiltered_interfaces_without_blame() {
     assert!(!log.contains("eth0 was not filtered"), "{log}");
     net.end(Signal::SIGKILL);
     fs::remove_dir_all(pins.join("tables")).expect("it is ours");
-    fs::remove_file(pins.join("root")).expect("it is ours");
+    fs::remove_file(pins.join("root-tc")).expect("it is ours");
     net.start(BOTH);
     net.wait_for_log("no root program was pinned beside this link");
     let log = net.daemon().log();

@@ -105,7 +105,7 @@ fn status_shows_state_and_table_sizes() {
         .sum();
     assert!(entries >= 3, "{status}");
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
-    let eth0 = json!({"name": "eth0", "mode": "native"});
+    let eth0 = json!({"name": "eth0", "mode": net.tc_mode()});
     net.filterd(["status", "--json"]).succeeds().has(json!({"targets": 3, "interfaces": [eth0]}));
 }
 

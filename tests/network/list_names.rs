@@ -179,7 +179,7 @@ fn address_on_many_lists_survives_restart_once() {
     net.filterd(["status"])
         .succeeds()
         .says("Protected as configured: packets from 1 target on eth0 are dropped");
-    net.wait_for_log("dropping packets on eth0 (native) targets=1");
+    net.wait_for_log(&format!("dropping packets on eth0 ({}) targets=1", net.tc_mode()));
     done(0..MANY - 1, "Flush");
     net.expect(ATTACKER).dropped();
     done(MANY - 1..MANY, "Flush");

@@ -179,7 +179,7 @@ fn page_matches_command_line_at_every_size() {
             text(&mut tab, "document.getElementById('protection').textContent"),
             status.lines().next().unwrap_or_default()
         );
-        assert_eq!(cells(&mut tab, "interfaces")[0][..3], ["eth0", "native", "veth"]);
+        assert_eq!(cells(&mut tab, "interfaces")[0][..3], ["eth0", net.tc_mode(), "veth"]);
         assert_eq!(shown_tables(&mut tab), told_tables(&net));
         let too_wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
         assert_eq!(tab.tells(too_wide), 0, "nobody has to look for what is beside the screen");

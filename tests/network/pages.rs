@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, BYSTANDER, Net, Talk, is_error};
+use harness::{ATTACKER, BYSTANDER, Net, Talk, children_of, is_error};
 use serde_json::{Value, json};
 
 /// So many others must be served meanwhile, at least. There are hundreds of pages.
@@ -132,8 +132,8 @@ fn others_during(net: &Net, method: &str, parameters: Value) -> Others {
 
 /// How long the threads of filterd and of this test were ready to run, and others ran.
 fn without_a_processor(net: &Net) -> Duration {
-    let daemon = net.daemon().id().to_string();
-    let children = fs::read_to_string(format!("/proc/{daemon}/task/{daemon}/children")).expect("it runs");
+    let daemon = net.daemon().id();
+    let processes = children_of(daemon).expect("it runs").into_iter().chain([daemon, std::process::id()]);
     let delay = |thread: fs::DirEntry| {
         // Nanoseconds on a processor, and nanoseconds before one was free. A thread may have ended meanwhile.
         let said = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
@@ -142,7 +142,6 @@ fn without_a_processor(net: &Net) -> Duration {
             .and_then(|delay| delay.parse().ok())
             .map_or(Duration::ZERO, Duration::from_nanos)
     };
-    let processes = children.split_whitespace().chain([&*daemon, "self"]);
     let threads = processes.filter_map(|process| fs::read_dir(format!("/proc/{process}/task")).ok());
     threads.flatten().flatten().map(delay).sum()
 }

@@ -18,7 +18,7 @@ const SOON: Duration = Duration::from_secs(30);
 const LIST: &str = "203.0.113.7\n2001:db8:bad::7\n";
 
 #[test]
-fn list_with_ports_drops_only_those() {
+pub(super) fn list_with_ports_drops_only_those() {
     let net = with_lists(&["ports: [22, 8000-8100]"], "");
     for protocol in [TCP, UDP] {
         for port in [22, 8000, 8042, 8100] {
@@ -66,7 +66,7 @@ fn tags_options_and_extensions_hide_no_port() {
 }
 
 #[test]
-fn later_fragments_pass_and_short_first_ones_drop() {
+pub(super) fn later_fragments_pass_and_short_first_ones_drop() {
     let net = with_lists(&["ports: [22]", "except_ports: [443]"], "");
     let before = net.counted("later_fragment");
     net.expect_each(LISTED.map(|from| to(from, UDP, 22).fragment(100))).passes();

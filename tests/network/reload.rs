@@ -10,7 +10,7 @@ use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net, Random};
 const SOON: Duration = Duration::from_secs(30);
 
 #[test]
-fn a_reload_applies_what_changed() {
+pub(super) fn a_reload_applies_what_changed() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.expect(ATTACKER).dropped();
     net.expect(ATTACKER6).passes();
@@ -128,7 +128,7 @@ fn counters_survive_a_reload() {
 }
 
 #[test]
-fn replaced_targets_leave_no_gap() {
+pub(super) fn replaced_targets_leave_no_gap() {
     let mut net = Net::new();
     let mut random = Random(5);
     net.file("narrow.txt", &format!("{NARROW}{}", crowd(&mut random)));

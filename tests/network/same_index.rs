@@ -36,7 +36,7 @@ fn recreated_only_device_drops_packets() {
     net.daemon().signal(Signal::SIGCONT);
     wait_until_attached(&net, "eth0");
     let status = net.filterd(["status", "--json"]).succeeds().json();
-    assert_eq!(status["interfaces"][0]["mode"], "native", "{status}");
+    assert_eq!(status["interfaces"][0]["mode"], net.tc_mode(), "{status}");
     let net = net.with_a_new_wire();
     net.expect(ATTACKER).then_within(SOON).dropped();
     net.expect(BYSTANDER).passes();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, BYSTANDER, Net, binary};
+use harness::{ATTACKER, BYSTANDER, Net, binary, children_of};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -86,9 +86,7 @@ impl Screen {
     fn pid(&self) -> Pid {
         let mut pid = self.script.id();
         loop {
-            let path = format!("/proc/{pid}/task/{pid}/children");
-            let children = std::fs::read_to_string(path).expect("the kernel tells");
-            pid = children.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("it has one");
+            pid = *children_of(pid).expect("the kernel tells").first().expect("it has one");
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             if name.starts_with("filterd") {
                 return Pid::from_raw(pid.try_into().expect("it is small"));

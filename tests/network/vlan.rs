@@ -4,7 +4,7 @@
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net};
 
 #[test]
-fn listed_source_is_dropped_behind_four_tags() {
+pub(super) fn listed_source_is_dropped_behind_four_tags() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
     for (listed, unlisted) in [(ATTACKER, BYSTANDER), (ATTACKER6, BYSTANDER6)] {
@@ -30,7 +30,7 @@ fn a_tagged_prefix_is_dropped_as_well() {
 /// FAULTS P11: the kernel takes off any number of tags whose id is 0, and answers.
 #[test]
 fn priority_tags_hide_no_listed_source() {
-    for mode in ["native", "generic"] {
+    for mode in ["native", "tc"] {
         let net = Net::with_filterd(&format!("mode: {mode}"));
         net.filterd(["add", ATTACKER, ATTACKER6]).succeeds();
         for tags in [1, 4, 5, 8, 9, 12] {
@@ -45,7 +45,7 @@ fn priority_tags_hide_no_listed_source() {
 }
 
 #[test]
-fn frames_with_too_many_tags_drop_and_count() {
+pub(super) fn frames_with_too_many_tags_drop_and_count() {
     let net = Net::with_filterd("");
     let too_many = || {
         let ids = Frame::from(BYSTANDER).service_vlan(1).vlan(2).vlan(3).vlan(4).vlan(5);
@@ -60,8 +60,8 @@ fn frames_with_too_many_tags_drop_and_count() {
 }
 
 #[test]
-fn tags_are_looked_behind_in_generic_mode_too() {
-    let net = Net::with_filterd("mode: generic");
+fn tags_are_looked_behind_in_native_mode_too() {
+    let net = Net::with_filterd("mode: native");
     net.filterd(["add", ATTACKER]).succeeds();
     for wrap in WRAPPINGS {
         net.expect(wrap(ATTACKER.into())).dropped();

@@ -51,7 +51,7 @@ fn tells_drops(net: &Net) -> bool {
         let told = command.arg("--json").args(words).limited_output().expect("bpftool can be run");
         serde_json::from_slice(&told.stdout).expect("it speaks JSON")
     };
-    let next = net.home().pins().join("next").display().to_string();
+    let next = net.home().pins().join("next-tc").display().to_string();
     let slots = bpftool(&["map", "dump", "pinned", &next]);
     let value: Vec<u8> = slots[0]["value"].as_array().expect("it has a judge").iter().map(byte).collect();
     let id = u32::from_ne_bytes(value.try_into().expect("a number of four bytes"));

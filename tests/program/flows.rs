@@ -126,7 +126,7 @@ impl Host {
             .btf(None)
             .map_pin_path("FLOWS", &flows)
             .map_pin_path("PORTS", &ports)
-            .load(EGRESS)
+            .load(&EGRESS)
             .expect("the same maps");
         classifier(&mut egress).load().expect("the verifier has nothing to say");
         let mut words = [0; WORDS as usize];

@@ -1,8 +1,9 @@
-//! Two judges of one frame: the bytecode in the kernel, and the same code run here. They must always agree.
+//! Three judges of one frame: the bytecode in the kernel, for XDP and for TC, and the same code run here. They must always
+//! agree.
 
 use std::cell::RefCell;
 
-use aya::programs::{TestRun, TestRunOptions, Xdp};
+use aya::programs::{SchedClassifier, TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
 use filter_common::ports::Clause;
 use filter_common::reason::{Outcome, Reason, Verdict};
@@ -10,6 +11,7 @@ use filter_common::target::{Span, Target};
 use filterd::blocklist::{Blocklist, Change, Origin, Polarity, Targets, Timestamp, Want};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
+use filterd::kernel::hook::Hook;
 use harness::{Frame, Home};
 
 /// A frame, what should be told of it, and why.
@@ -57,7 +59,7 @@ pub fn agree_in_pieces<T: AsRef<str>>(blocked: &[T], cases: impl IntoIterator<It
         let bytes = frame.bytes([6; 6]);
         for linear in SHORTEST..=bytes.len() {
             let verdict = judges.as_bytecode_in_pieces(&bytes, linear);
-            assert_eq!(verdict, expected.verdict(), "{frame} ({why}), {linear} bytes of it at once");
+            assert_eq!(verdict, [expected.verdict(); 2], "{frame} ({why}), {linear} bytes of it at once");
         }
     }
 }
@@ -68,7 +70,7 @@ pub fn agree_on(blocked: &[&str], frames: impl IntoIterator<Item = Vec<u8>>) {
     let judges = Judges::blocking(blocked);
     for frame in frames {
         let (here, there) = (judges.natively(&frame), judges.as_bytecode(&frame));
-        assert_eq!(here, there, "natively and as bytecode, of {frame:02x?}");
+        assert_eq!([here; 2], there, "natively and as bytecode, of {frame:02x?}");
     }
 }
 
@@ -84,19 +86,20 @@ pub fn agree_on_piece<T: AsRef<str>>(
     let judges = Judges::blocking(blocked);
     assert_eq!(judges.natively(frame), expected.verdict(), "natively: {why}");
     if linear == frame.len() {
-        assert_eq!(judges.as_bytecode(frame), expected.verdict(), "as bytecode: {why}");
+        assert_eq!(judges.as_bytecode(frame), [expected.verdict(); 2], "as bytecode: {why}");
     } else if let Some(why_not) = judges.cannot_cut() {
         println!("SKIPPED {why}: {why_not}");
     } else {
         let verdict = judges.as_bytecode_in_pieces(frame, linear);
-        assert_eq!(verdict, expected.verdict(), "as bytecode, in pieces: {why}");
+        assert_eq!(verdict, [expected.verdict(); 2], "as bytecode, in pieces: {why}");
     }
 }
 
-/// Tables filled by filterd's own code, and the root program through which packets reach them.
+/// Tables filled by filterd's own code, and the root programs through which packets reach them.
 struct Judges {
     filter: RefCell<Filter>,
-    program: Xdp,
+    xdp: Xdp,
+    tc: SchedClassifier,
     // Dropped last: the pins.
     _home: Home,
 }
@@ -108,7 +111,7 @@ impl Judges {
 
     fn of<T: AsRef<str>, A: AsRef<str>>(blocked: &[T], allowed: &[A]) -> Self {
         let home = Home::new();
-        let mut filter = Filter::open(home.pins()).expect("root may load programs");
+        let mut filter = opened(&home);
         let blocked = (Polarity::Block, blocked.iter().flat_map(|text| targets(text.as_ref())).collect());
         let allowed = (Polarity::Allow, allowed.iter().flat_map(|text| targets(text.as_ref())).collect());
         let mut blocklist = Blocklist::default();
@@ -127,7 +130,7 @@ impl Judges {
 
     fn on_ports(clause: Clause, blocked: &[&str]) -> Self {
         let home = Home::new();
-        let mut filter = Filter::open(home.pins()).expect("root may load programs");
+        let mut filter = opened(&home);
         let targets: Targets = blocked.iter().flat_map(|text| targets(text)).collect();
         let (mut blocklist, name) = (Blocklist::default(), "some ports");
         let list = blocklist.lists_mut().make_anyway(name, Origin::File, Polarity::Block);
@@ -142,10 +145,12 @@ impl Judges {
     }
 
     fn through(filter: Filter, home: Home) -> Self {
-        let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
+        let xdp = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
+        let tc = SchedClassifier::from_pin(home.pins().join("root-tc"));
         Self {
             filter: RefCell::new(filter),
-            program: program.expect("the root program is pinned"),
+            xdp: xdp.expect("the root program is pinned"),
+            tc: tc.expect("the root program for TC is pinned"),
             _home: home,
         }
     }
@@ -153,42 +158,73 @@ impl Judges {
     fn objection(&self, (frame, expected, why): &Case) -> Option<String> {
         let bytes = frame.bytes([6; 6]);
         let (here, there) = (self.natively(&bytes), self.as_bytecode(&bytes));
-        let right = here == expected.verdict() && there == expected.verdict();
-        (!right)
-            .then(|| format!("{frame} ({why}): {expected:?}, but natively {here:?}, as bytecode {there:?}"))
+        let right = here == expected.verdict() && there.iter().all(|there| *there == expected.verdict());
+        (!right).then(|| {
+            format!("{frame} ({why}): {expected:?}, but natively {here:?}, as bytecode (XDP, TC) {there:?}")
+        })
     }
 
     fn natively(&self, frame: &[u8]) -> Verdict {
         self.filter.borrow().judge_frame(frame)
     }
 
-    /// What the program does, and what it counts.
-    fn as_bytecode(&self, frame: &[u8]) -> Verdict {
-        self.run(TestRunOptions { data_in: Some(frame), ..TestRunOptions::new() })
+    /// What both programs do, and what they count.
+    fn as_bytecode(&self, frame: &[u8]) -> [Verdict; 2] {
+        let options = || TestRunOptions { data_in: Some(frame), ..TestRunOptions::new() };
+        let xdp = self.run_xdp(options());
+        [xdp, if is_for_tc(frame, frame.len()) { self.run_tc(options()) } else { xdp }]
     }
 
-    /// The same where only so many bytes of the frame can be reached at once.
-    fn as_bytecode_in_pieces(&self, frame: &[u8], linear: usize) -> Verdict {
-        let context = &context(linear);
-        self.run(TestRunOptions { data_in: Some(frame), ctx_in: Some(context), ..TestRunOptions::new() })
+    /// The same where only so many bytes of the frame can be reached at once. A kernel that cuts frames for XDP alone says
+    /// nothing of TC.
+    fn as_bytecode_in_pieces(&self, frame: &[u8], linear: usize) -> [Verdict; 2] {
+        let (xdp, tc) = (context(linear), tc_context(linear));
+        let run =
+            |context| TestRunOptions { data_in: Some(frame), ctx_in: Some(context), ..TestRunOptions::new() };
+        let xdp = self.run_xdp(run(&xdp[..]));
+        [xdp, if is_for_tc(frame, linear) && self.cuts_for_tc() { self.run_tc(run(&tc[..])) } else { xdp }]
     }
 
-    fn run(&self, options: TestRunOptions<'_>) -> Verdict {
+    /// Does this kernel let a frame for TC be cut in two? Linux 6.18 does not, and does so for XDP.
+    fn cuts_for_tc(&self) -> bool {
+        let (frame, context) = ([0; 60], tc_context(SHORTEST));
+        let options =
+            TestRunOptions { data_in: Some(&frame), ctx_in: Some(&context), ..TestRunOptions::new() };
+        self.tc.test_run(options).is_ok()
+    }
+
+    fn run_xdp(&self, options: TestRunOptions<'_>) -> Verdict {
         const XDP_DROP: u32 = 1;
         const XDP_PASS: u32 = 2;
+        self.counted(XDP_DROP, XDP_PASS, || {
+            self.xdp.test_run(options).expect("the kernel runs it").return_value
+        })
+    }
+
+    fn run_tc(&self, options: TestRunOptions<'_>) -> Verdict {
+        const SHOT: u32 = 2;
+        const UNSPEC: u32 = u32::MAX;
+        let frame = options.data_in.unwrap_or_default();
+        self.counted(SHOT, UNSPEC, || {
+            let run = self.tc.test_run(options);
+            run.unwrap_or_else(|error| panic!("{error} for {frame:02x?}")).return_value
+        })
+    }
+
+    fn counted(&self, drop: u32, pass: u32, run: impl FnOnce() -> u32) -> Verdict {
         let before = self.counters();
-        let action = self.program.test_run(options).expect("the kernel runs it").return_value;
+        let action = run();
         let counted = self.counters().into_iter().zip(before).filter(|(after, before)| after.1 != before.1);
         let outcomes: Vec<Outcome> = counted.map(|(after, _)| after.0).collect();
-        match (action, &outcomes[..]) {
-            (XDP_DROP, [Outcome::Drop(reason)]) => Verdict::Drop(*reason),
-            (XDP_PASS, [Outcome::Pass(reason)]) => Verdict::Pass(*reason),
+        match &outcomes[..] {
+            [Outcome::Drop(reason)] if action == drop => Verdict::Drop(*reason),
+            [Outcome::Pass(reason)] if action == pass => Verdict::Pass(*reason),
             _ => panic!("action {action} for the outcomes {outcomes:?}"),
         }
     }
 
     fn cannot_cut(&self) -> Option<String> {
-        cannot_cut(&self.program)
+        cannot_cut(&self.xdp)
     }
 
     fn counters(&self) -> Vec<(Outcome, u64)> {
@@ -211,6 +247,30 @@ pub fn context(linear: usize) -> [u8; 24] {
     let mut context = [0; 24];
     context[4..8].copy_from_slice(&(linear as u32).to_ne_bytes());
     context
+}
+
+/// Does the kernel run programs of TC on this frame for a test? Not where the IP header ends behind what can be reached.
+fn is_for_tc(frame: &[u8], linear: usize) -> bool {
+    match frame.get(12..SHORTEST) {
+        Some([0x08, 0x00]) => linear >= SHORTEST + 20,
+        Some([0x86, 0xdd]) => linear >= SHORTEST + 40,
+        _ => true,
+    }
+}
+
+/// The kernel's `__sk_buff` of such a frame.
+fn tc_context(linear: usize) -> [u8; 192] {
+    const DATA_END: usize = 80;
+    let mut context = [0; 192];
+    context[DATA_END..DATA_END + 4].copy_from_slice(&(linear as u32).to_ne_bytes());
+    context
+}
+
+/// Empty tables, and judges for both hooks.
+fn opened(home: &Home) -> Filter {
+    let mut filter = Filter::open(home.pins()).expect("root may load programs");
+    filter.expect(&[Hook::Xdp, Hook::Tc]).expect("the broker is here");
+    filter
 }
 
 fn targets(text: &str) -> impl Iterator<Item = Target> {

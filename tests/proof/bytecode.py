@@ -1,10 +1,12 @@
 """The instructions of an object file (RFC 9669), with the names that its loader would replace."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+
+from hook import XDP, Hook, of_sections
 
 BYTES = 8
 CALL, EXIT, JUMP, LONG_JUMP, CONSTANT = 0x85, 0x95, 0x05, 0x06, 0x18
@@ -17,7 +19,7 @@ OF_CLAUSE = {"4": 1, "6": 2, "shorter": 2, "longer": 3, "count4": 3, "count6": 4
 ARGUMENTS = {1: 2, 2: 4, 5: 0, 7: 0, 8: 0, 26: 4, 118: 0, 125: 0, 131: 3, 132: 2, 160: 0, 188: 1, 189: 4, 12: 3,
              "filterd_sample": 2, "filterd_follow4": 3, "filterd_follow6": 4, "filterd_count_address4": 2, "filterd_count6": 3, "filterd_label6": 3,
              "filterd_replies": 1, "filterd_allows4": 1, "filterd_allows6": 2, "filterd_header": 1, "filterd_port": 1, "filterd_wants": 2,
-             "filterd_by_port": 1, "filterd_by_port4": 2, "filterd_by_port6": 3, "filterd_count_clause4": 3, "filterd_count_clause6": 4,
+             "filterd_headers": 1, "filterd_by_port": 1, "filterd_by_port4": 2, "filterd_by_port6": 3, "filterd_count_clause4": 3, "filterd_count_clause6": 4,
              **{f"filterd_c{slot}_{kind}": count for slot in range(8) for kind, count in OF_CLAUSE.items()}}
 
 
@@ -53,6 +55,8 @@ class Program:
 
     name: str
     instructions: tuple
+    # Where its object runs.
+    hook: Hook = field(default=XDP, compare=False)
 
     def following(self, at):
         """Where control may go from here."""
@@ -73,7 +77,11 @@ class Program:
         """The same with this one changed: a mutant."""
         changed = list(self.instructions)
         changed[at] = replace(changed[at], **changes)
-        return Program(self.name, tuple(changed))
+        return replace(self, instructions=tuple(changed))
+
+    def of_frames(self, is_bare):
+        """The same with frames that have no Ethernet header, or with those that have one."""
+        return replace(self, hook=self.hook.of(is_bare))
 
 
 def read(path, section, name):
@@ -89,8 +97,14 @@ def functions(path):
         table = list(elf.get_section_by_name(".symtab").iter_symbols())
         found = [symbol for symbol in table if symbol["st_info"]["type"] == "STT_FUNC"]
         sections = {index: instructions(elf, table, elf.get_section(index)) for index in {one["st_shndx"] for one in found}}
-        return {(section, one.name): Program(one.name, code[one["st_value"] // BYTES : (one["st_value"] + one["st_size"]) // BYTES])
+        hook, bounds = of_sections({name for name, _ in sections.values()}), lambda one: (one["st_value"], one["st_value"] + one["st_size"])
+        return {(section, one.name): Program(one.name, code[slice(*(at // BYTES for at in bounds(one)))], hook)
                 for one in found for section, code in [sections[one["st_shndx"]]]}
+
+
+def hook_of(path):
+    """Where an object runs."""
+    return next(iter(functions(path).values())).hook
 
 
 def instructions(elf, table, section):

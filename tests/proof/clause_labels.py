@@ -74,7 +74,7 @@ def four(function, world, settings):
 
 
 def counted_once(world, settings, end, label, counted):
-    yield from labels.claims(world, settings, end.writes, word(spec.ADDRESS4))
+    yield from labels.claims(world, settings, end.writes, word(spec.ADDRESS4), labels.amount(world, counted))
     yield "it counts where lists are counted for", (settings.lists != 0) == bool(end.writes)
     for write in end.writes:
         yield "for which list, and as what", write.at == labelled.counter(settings, world.processor, label, counted & 3)

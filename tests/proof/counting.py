@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import z3
 
 import specification as spec
-from machine import Machine, Pointer, State, Unproved
+from machine import Machine, Pointer, State, Unproved, number_of, put
 from theorem import Refuted, all_follow, obligations
 from words import is_known, low, unknown, wide, word
 
@@ -16,11 +16,19 @@ REASONS = {"no IP": spec.NOT_IP, "malformed": spec.MALFORMED, "too many tags": s
 
 @dataclass
 class Place:
-    """From where on nothing but the reason matters: the register that has it, and whether it is one to drop for."""
+    """From where on nothing but the reason matters: where that is (a register, or a place on the stack), and whether it is one to drop."""
 
     state: State
-    register: int
+    where: tuple
     drops: bool
+
+    def value(self, state):
+        """What a state has there that comes here."""
+        kind, at = self.where
+        return state.registers[at] if kind == "register" else number_of([state.stack[at + byte] for byte in range(4)])
+
+    def reason(self, state):
+        return low(self.value(state), 32)
 
     def allows(self, reason):
         return spec.is_drop(reason) if self.drops else z3.Not(spec.is_drop(reason))
@@ -28,11 +36,16 @@ class Place:
     def begins_as(self, state):
         """Does a state that comes here know the same but for the reason?"""
         return all(same(self.state.registers[register], state.registers.get(register))
-                   for register in self.state.registers if register != self.register) and all(
-            same(value, state.stack.get(at)) for at, value in self.state.stack.items())
+                   for register in self.state.registers if ("register", register) != self.where) and all(
+            same(value, state.stack.get(at)) for at, value in self.state.stack.items() if isinstance(value, Pointer))
 
     def with_any_reason(self):
-        return self.state.copy(registers={**self.state.registers, self.register: wide(unknown("reason", 32))})
+        (kind, at), state, reason = self.where, self.state.copy(), unknown("reason", 32)
+        if kind == "register":
+            state.registers[at] = wide(reason)
+        else:
+            put(state.stack, at, reason, 4)
+        return state
 
 
 def same(one, other):
@@ -41,18 +54,24 @@ def same(one, other):
     return z3.is_expr(one) and z3.is_expr(other) and one.get_id() == other.get_id()
 
 
+def what_is_known(cut):
+    """Where that is, what kind of frames come there, and what each register and the stack bring along."""
+    of = lambda value: (value.region, value.offset.get_id()) if isinstance(value, Pointer) else value.get_id()
+    registers, stack = ({at: of(value) for at, value in values.items()} for values in (cut.state.registers, cut.state.stack))
+    return cut.kind, cut.state.at, registers, stack
+
+
 def places(cuts):
     """Where frames come that have no source: there the reason is the only number that differs with it."""
     found = {}
     for cut in (cut for cut in cuts if cut.kind in REASONS):
         number = REASONS[cut.kind]
-        has_it = [register for register, value in cut.state.registers.items()
-                  if not isinstance(value, Pointer) and is_known(value) and value.as_long() == number]
+        has_it = [where for where, value in cut.numbers() if is_known(value) and value.as_long() == number]
         if len(has_it) != 1:
             raise Refuted(f"the reason of what is {cut.kind} is not {number}", None)
         place = Place(cut.state, has_it[0], cut.kind == "too many tags")
         other = found.setdefault(cut.state.at, place)
-        if (other.register, other.drops) != (place.register, place.drops) or not other.begins_as(cut.state):
+        if (other.where, other.drops) != (place.where, place.drops) or not other.begins_as(cut.state):
             raise Unproved(f"two kinds of frames are counted otherwise from {cut.state.at}")
     return found
 
@@ -76,19 +95,19 @@ def answered(world, settings, end, reason, facts):
 
 def claims(world, settings, end, reason):
     action = spec.enforcement(settings, unknown("clock0"))
-    yield "the verdict", low(end.registers[0], 32) == spec.verdict(reason, action)
+    yield "the verdict", low(end.registers[0], 32) == spec.verdict(reason, action, world.hook)
     if any(write.table != world.COUNTERS for write in end.writes) or len(end.writes) not in (1, 2) or end.reads:
         yield "nothing but counters is touched", z3.BoolVal(False)
         return
     if len(end.writes) == 1:
         yield "only what passes is counted once", z3.Not(spec.is_drop(reason))
-        counted = [(spec.counter_of_pass(settings, world.processor, reason), word(1))]
+        counted = [(spec.counter_of_pass(settings, world.processor, reason), world.segments)]
     else:
         yield "only drops are counted in packets and bytes", spec.is_drop(reason)
         slot = world.number_of_slot()(spec.place_of_slot(settings, world.interface))
         slot = z3.If(z3.ULT(world.interface, 1 << 16), slot, word(0, 8))
         counters = spec.counters_of_drop(settings, world.processor, slot, action, reason)
-        counted = zip(counters, [word(1), wide(world.length)])
+        counted = zip(counters, [world.segments, world.bytes_received])
     before = world.table(world.COUNTERS)
     for write, (at, more) in zip(end.writes, counted):
         yield "the counter", write.at == at

@@ -7,12 +7,13 @@ import z3
 
 import specification_flows as spec
 from frames import ENTRY, FLOWS, IS_KNOWN, LAST, NOW, key_of
-from headers import DESTINATION, FARTHEST, Headers
+from headers import DESTINATION, Headers, farthest
 from replies import looked_up
 from theorem import all_follow
 from words import low, word
 
 EGRESS = "filterd_egress"
+BARE = "filterd_eg_bare"
 # The verdict that leaves it to others (TC_ACT_UNSPEC).
 GOES_ON = -1
 PORTS = "PORTS" + ENTRY
@@ -62,4 +63,4 @@ def key(flow):
 def prove(program, world):
     function = Egress(program, world, [""])
     function.packet()
-    function.headers("", DESTINATION, function.behind, FARTHEST)
+    function.headers("", DESTINATION, function.behind, farthest(world.hook))

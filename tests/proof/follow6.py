@@ -21,8 +21,9 @@ from bytecode import LOAD
 from follow4 import REPLIES, replies
 from judgement6 import ALLOWED, BY_LEVELS, BY_OTHER, NEIGHBOURS, REPLY, STANDS
 from loads import read_in_order
-from machine import Machine, Pointer, Read, Unproved
+from machine import Machine, Pointer, Read, Unproved, World
 from parts import Arrival
+from settings import BARE
 from theorem import all_follow, can_be, obligations
 from words import WORD, low, unknown, wide, word
 
@@ -44,23 +45,42 @@ BY, NUMBER, PLACE = unknown("by", 32), unknown("number"), unknown("place", 32)
 
 def prove(function, world, settings):
     """Of whatever it is called with, about an IPv6 packet. First it reads the packet, and asks for no setting before it has."""
-    begin = Machine(function, world).beginning()
-    begin.registers.update({2: wide(BY), 3: NUMBER, 4: wide(PLACE)})
+    called_with = {"by": BY, "number": NUMBER, "place": PLACE, **told_apart()}
+    hooks = [world.hook.of(is_bare) for is_bare in ((False, True) if world.hook.is_late else (False,))]
+    arrivals = [arrival for hook in hooks for arrival in arrived(function, World(settings, hook), called_with)]
+    at, live = arrivals[0].state.at, Machine(function, world).live
+    if any(arrival.state.at != at for arrival in arrivals):
+        raise Unproved("some packets are read otherwise than others")
+    any_ = {"high": HIGH, "low": LOW, "neighbour": NEIGHBOUR, **called_with}
+    # A place on the stack may have a pointer for some of what the function is called with, and a number for all else.
+    for by_other in (True, False) if have_other_pointers(arrivals) else (None,):
+        is_so = [] if by_other is None else [(BY == BY_OTHER) == by_other]
+        came = [arrival for arrival in arrivals if can_be(*arrival.facts, *is_so)]
+        for arrival in came:
+            all_follow([("by what it is listed", goal) for goal in is_so], arrival.facts)
+        same = parts.handed_on(live[at], came, list(any_))
+        of_any(function, world, settings, parts.beginning(at, same, any_), is_so)
+
+
+def arrived(function, world, called_with):
+    """Who has been read, of one kind of frames."""
     machine = Machine(function, world, summaries=SUMMARIES)
-    source = spec.source(world.frame, world.length)
+    begin = machine.beginning()
+    begin.registers.update({2: wide(BY), 3: NUMBER, 4: wide(PLACE)})
+    source = spec.source(world.frame, world.length, world.removed)
     facts = [*world.facts, source.is_ipv6]
     ends = machine.run(begin, is_of_setting)
     obligations(machine, *facts)
     is_neighbour = z3.If(six.is_neighbour_discovery(world.frame, world.length), word(1, 1), word(0, 1))
-    called_with = {"by": BY, "number": NUMBER, "place": PLACE, **told_apart()}
     numbers = {"high": source.high, "low": source.low, "neighbour": is_neighbour, **called_with}
-    arrivals = [Arrival(end, numbers, [*facts, end.when]) for end in ends if can_be(*facts, end.when)]
-    at = arrivals[0].state.at
-    if any(arrival.state.at != at for arrival in arrivals):
-        raise Unproved("some packets are read otherwise than others")
-    same = parts.handed_on(machine.live[at], arrivals, list(numbers))
-    any_ = {"high": HIGH, "low": LOW, "neighbour": NEIGHBOUR, **called_with}
-    of_any(function, world, settings, parts.beginning(at, same, any_))
+    return [Arrival(end, numbers, [*facts, end.when]) for end in ends if can_be(*facts, end.when)]
+
+
+
+def have_other_pointers(arrivals):
+    """Has one of them a pointer on the stack where another has none?"""
+    pointers = [{at for at, value in arrival.state.stack.items() if isinstance(value, Pointer)} for arrival in arrivals]
+    return any(ones != pointers[0] for ones in pointers)
 
 
 def told_apart():
@@ -72,12 +92,13 @@ def told_apart():
 
 
 def is_of_setting(state, this):
-    """Is it a setting that is loaded here?"""
+    """Is it a setting that is loaded here, other than the one that is needed to read a packet?"""
     base = state.registers.get(this.source)
-    return this.kind == LOAD and isinstance(base, Pointer) and base.region == "SETTINGS"
+    is_setting = this.kind == LOAD and isinstance(base, Pointer) and base.region == "SETTINGS"
+    return is_setting and not z3.eq(z3.simplify(base.offset + this.offset), word(8 * BARE))
 
 
-def of_any(function, world, settings, begin):
+def of_any(function, world, settings, begin, is_so):
     """From there on, where nothing of the packet is known but that."""
     is_allowed = z3.And(spec.may_overlap(world.table("OVERLAP"), settings), IS_ALLOWED6(HIGH, LOW))
     is_neighbour = NEIGHBOUR == 1
@@ -90,7 +111,8 @@ def of_any(function, world, settings, begin):
     kind = z3.If(is_reply, word(labelled.REPLY), labelled.kind_of_drop(settings, unknown("clock0")))
     counter = labelled.counter(settings, world.processor, label, kind)
     reads = [("OVERLAP", [word(0)]), (ALLOWED6, [z3.Concat(HIGH, LOW)]), (REPLIES, [word(0)])]
-    for end, here in parts.runs(function, world, SUMMARIES, begin, lambda *_: False, [*settings.label_facts, *facts], are_alike=True):
+    facts = [*settings.label_facts, *facts, *is_so]
+    for end, here in parts.runs(function, world, SUMMARIES, begin, lambda *_: False, facts, are_alike=True):
         # What looks up for which list a hit counts reads tables, too.
         asked = tuple(read for read in end.reads if read.table in (table for table, _ in reads))
         read_in_order(replace(end, reads=asked), reads, here)

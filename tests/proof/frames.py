@@ -55,11 +55,14 @@ class FrameMachine(Machine):
 
     def load_bytes(self, state):
         """A copy of what lies there, or nothing and an error."""
+        self.world.must_know_frames()
         context, at, into, size = (state.registers[register] for register in range(1, 5))
         if context != Pointer("context", word(0)) or into.region != "stack":
             raise Unproved(f"{self.program.name} {state.at}: a copy of something else, or elsewhere")
-        at, begin, size = low(at, 32), known(into.offset), known(low(size, 32))
+        at, begin, size = z3.simplify(low(at, 32) + self.world.hook.shift), known(into.offset), known(low(size, 32))
         self.obligations.append(("the kernel reads that far into a frame", state.when, z3.ULE(at, FARTHEST)))
+        if self.world.hook.shift:
+            self.obligations.append(("no header is read that is not there", state.when, z3.ULE(self.world.hook.shift, at)))
         reaches = z3.ULE(at + size, self.world.length)
         for number in range(size):
             lost = unknown(f"lost{state.at}.{number}", 8)

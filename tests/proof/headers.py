@@ -19,6 +19,13 @@ HEADERS = {20: "IPv4", 40: "IPv6"}
 QUOTED = "quoted "
 # How far behind a frame's beginning a header may be; how long the extension headers behind one are at most.
 FIRST, FARTHEST, LONGEST_EXTENSION = 14, 14 + 4 * spec.MOST_TAGS, 8 * 256
+
+
+def farthest(hook):
+    """How far behind a frame's beginning its own header may be: without an Ethernet header there are no tags."""
+    return FIRST if hook.is_bare else FARTHEST
+
+
 # Where the program counts from, when it comes to an IPv6 header: from the type, and from the beginning of an error.
 BEFORE = {"IPv6": 2, QUOTED + "IPv6": 8}
 
@@ -28,11 +35,13 @@ class Headers:
 
     def __init__(self, program, world, prefixes):
         self.program, self.world = program, of_any_frame(world)
-        self.bytes = spec.Bytes(self.world.frame, self.world.length)
+        self.bytes = spec.Bytes(self.world.frame, self.world.length, world.hook.is_bare)
         machine = FrameMachine(program, self.world)
         self.live, self.start = machine.live, machine.beginning()
         # Where each part begins. Where headers are read is found as one comes there.
-        self.names = {head: prefix + "extension" for head, prefix in zip(parts.heads(machine), prefixes, strict=True)}
+        # The last circles are those of extension headers. One before them looks behind tags; it is gone round as often as there are any.
+        circles = parts.heads(machine)[-len(prefixes):]
+        self.names = {head: prefix + "extension" for head, prefix in zip(circles, prefixes, strict=True)}
         self.arrived = {}
 
     def ended(self, end, here, goes_on, carried):
@@ -87,16 +96,19 @@ class Headers:
 
     def to_header(self, point, condition, header, farthest):
         numbers = {"header": header, "before": header - BEFORE.get(point, 0)}
+        if self.world.hook.is_bare:
+            # From where the kernel counts.
+            numbers["in frame"] = z3.simplify(header - self.world.hook.shift)
         return z3.And(condition, within(header, farthest)), numbers
 
     def packet(self, condition=z3.BoolVal(True)):
         """Up to the header, for those of whom this is true."""
         is_4, is_6, header = spec.packet(self.bytes)
-        self.goes_on(self.part(self.start, [], {name: self.to_header(name, z3.And(condition, is_one), header, FARTHEST)
+        self.goes_on(self.part(self.start, [], {name: self.to_header(name, z3.And(condition, is_one), header, farthest(self.world.hook))
                                                 for name, is_one in (("IPv4", is_4), ("IPv6", is_6))}))
 
     def headers(self, prefix, end, behind, farthest):
-        """From a header on; the same of one that is quoted."""
+        """From a header on that is at most so far behind the beginning; the same of one that is quoted."""
         header = unknown("header", 32)
         facts = [within(header, farthest)]
         for name, carried_by in (("IPv4", spec.carried4), ("IPv6", spec.carried6)):

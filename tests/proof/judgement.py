@@ -50,7 +50,7 @@ def prove(program, world, settings, cut, places, is_long=False):
         reason = z3.If(is_asked, followed(found), found)
         place = places[end.at]
         calls = [write for write in end.writes if write.table == HIT]
-        claims = [("the reason", low(end.registers[place.register], 32) == reason),
+        claims = [("the reason", place.reason(end) == reason),
                   ("only a hit is dropped", place.allows(reason)),
                   ("what follows is asked of a hit where anything may", is_asked == bool(calls))]
         of_lists = list(counted(world, settings, end, lookup, words[0], found))

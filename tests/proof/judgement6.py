@@ -218,7 +218,7 @@ class Judge(Lookup):
         """The reason, and that the function is asked once on a hit, and never else."""
         place = self.places[end.at]
         found = z3.If(reason == spec.UNLISTED, reason, self.followed(reason))
-        yield "the reason", low(end.registers[place.register], 32) == found
+        yield "the reason", place.reason(end) == found
         yield "only a hit is dropped", place.allows(found)
         yield "what follows is asked of a hit, and of nothing else", (reason != spec.UNLISTED) == bool(end.writes)
         for write in end.writes:

@@ -33,7 +33,7 @@ def prove(function, world, settings):
         here = [*world.facts, end.when]
         loads = read_in_order(end, [("ADDRESSES", [places.homes[0]]), ("ADDRESSES", [places.homes[1]]), ("ADDRESSES", places.ways)], here)
         label = labelled.of_address4(beside, words_of(world, "ADDRESSES", loads), places, shuffled, settings)
-        claims = list(labels.claims(world, settings, end.writes, word(spec.ADDRESS4)))
+        claims = list(labels.claims(world, settings, end.writes, word(spec.ADDRESS4), labels.amount(world, counted)))
         claims += [("it counts where lists are counted for", (settings.lists != 0) == bool(end.writes))]
         claims += [("for which list", write.at == labelled.counter(settings, world.processor, label, counted & 3)) for write in end.writes]
         all_follow(claims, here, by_places(world, loads))

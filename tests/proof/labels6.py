@@ -66,7 +66,8 @@ class Counting(Lookup):
 
     def claims(self, end, label, _):
         yield "it counts where lists are counted for", (self.settings.lists != 0) == bool(end.writes)
-        yield from labels.claims(self.world, self.settings, end.writes, word(spec.ADDRESS4))
+        more = labels.amount(self.world, self.any("counted"))
+        yield from labels.claims(self.world, self.settings, end.writes, word(spec.ADDRESS4), more)
         for write in end.writes:
             counter = labelled.counter(self.settings, self.world.processor, label, self.any("counted") & 3)
             yield "for which list", write.at == counter

@@ -12,8 +12,9 @@ import z3
 import flow
 import specification as spec
 from bytecode import CALL, CONSTANT, EXIT, JUMP, JUMPS32, LOAD, LONG_JUMP, STORE, STORE_IMMEDIATE
+from hook import OF_FRAME, XDP
 from operations import calculate, compare
-from settings import SETS
+from settings import BARE, SETS
 from states import Pointer, Read, State, Unproved, Write, known, number_of, put, same, shape_of
 from theorem import can_be, example, holds
 from words import WORD, is_known, low, unknown, wide, word
@@ -21,10 +22,13 @@ from words import WORD, is_known, low, unknown, wide, word
 
 # What chooses drops to tell in full, and tells them: theorem `samples`.
 SAMPLE = "filterd_sample"
+# Finds how long the headers of a frame are: theorem `headers`.
+HEADERS, LENGTH_OF_HEADERS = "filterd_headers", unknown("headers", 32)
 
 
 class World:
-    """What a program meets: a frame of which the first `linear` bytes can be reached at once, settings, tables, the processor."""
+    """What a program meets: a frame of which the first `linear` bytes can be reached at once, settings, tables, the processor. Of a frame
+    without an Ethernet header bytes are counted as if it had one."""
 
     MOST = 256
     # Of these a processor reads and writes its own row, which nobody else does.
@@ -35,14 +39,72 @@ class World:
     # What is read of these in which order does not matter: no verdict depends on it.
     LABELS = tuple(name + kind for name in SETS for kind in ("ADDRESS_LABELS", "NETWORK_LABELS", "LEVEL_LABELS", "SIX_LABELS"))
 
-    def __init__(self, settings):
-        self.settings, self.all_settings = settings.word, settings
+    def __init__(self, settings, hook=XDP):
+        self.hook, self.all_settings = hook, settings
         self.frame = [unknown(f"byte{number}", 8) for number in range(self.MOST)]
         self.length, self.linear = unknown("length", 32), unknown("linear", 32)
         self.interface, self.processor = unknown("interface", 32), unknown("processor", 32)
         # Frames are no longer than the kernel makes them, and their first part has an Ethernet header at most as long as it is.
         self.facts = [z3.ULE(self.linear, self.length), z3.ULE(self.length, 1 << 20), *settings.facts]
+        self.facts += [z3.ULE(hook.shift, self.linear)] if hook.shift else []
+        # What the kernel tells of a frame behind the driver: a tag that it has removed, and how many frames it has joined.
+        self.tag, self.has_tag = unknown("tag", 16), unknown("has tag", 1)
+        is_tagged = z3.And(self.has_tag == 1, hook.is_late)
+        self.removed = spec.Removed(is_tagged, self.tag & 0xFFF != 0)
+        self.joined = wide(unknown("joined", 16)) if hook.is_late else word(1)
         self.tables = {}
+
+    @property
+    def segments(self):
+        """How many frames of the wire it is."""
+        return z3.simplify(spec.segments(self.joined))
+
+    @property
+    def received(self):
+        """The length as the kernel tells it."""
+        return z3.simplify(self.length - self.hook.shift)
+
+    @property
+    def bytes_received(self):
+        """The length of all frames of the wire that it is."""
+        return z3.simplify(spec.bytes_of(wide(self.received), self.joined, LENGTH_OF_HEADERS))
+
+    def settings(self, number):
+        if number != BARE:
+            return self.all_settings.word(number)
+        self.must_know_frames()
+        return word(int(self.hook.is_bare))
+
+    def must_know_frames(self):
+        """What a theorem says of both kinds of frames at once asks for neither."""
+        if self.hook.is_bare is None:
+            raise Unproved("it matters whether frames have an Ethernet header")
+
+    def field(self, name):
+        """A field of the context. The kernel tells the type as it is on the wire."""
+        if name in OF_FRAME:
+            self.must_know_frames()
+        match name:
+            case "data":
+                return Pointer("frame", word(self.hook.shift))
+            case "data_end":
+                return Pointer("frame", wide(self.linear))
+            case "protocol":
+                return wide(z3.Concat(self.frame[13], self.frame[12]) if self.hook.is_bare else unknown("protocol", 16))
+            case "length":
+                return wide(self.received)
+            case "has_tag":
+                return wide(self.has_tag)
+            case _:
+                return wide(getattr(self, name))
+
+    def decided(self, test):
+        """A test that depends on nothing but whether a tag was removed, and comes out the same either way. It tells the last round of a
+        circle that goes behind tags."""
+        if not self.hook.is_late or not is_of(test, self.has_tag):
+            return test
+        ones = [z3.simplify(z3.substitute(test, (self.has_tag, word(bit, 1)))) for bit in range(2)]
+        return next((one for one in map(z3.BoolVal, (False, True)) if all(one.eq(other) for other in ones)), test)
 
     def table(self, name):
         """What stands in a table: any function from places to words."""
@@ -54,6 +116,19 @@ class World:
 
     def number_of_slot(self):
         return self.tables.setdefault("slots", z3.Function("slots", WORD, z3.BitVecSort(8)))
+
+
+def is_of(value, name, most=64):
+    """Is this name all that is unknown in a value of so many parts?"""
+    waiting = [value]
+    for _ in range(most):
+        if not waiting:
+            return True
+        part = waiting.pop()
+        if part.decl().kind() == z3.Z3_OP_UNINTERPRETED and not part.eq(name):
+            return False
+        waiting += part.children()
+    return False
 
 
 class Machine:
@@ -176,7 +251,7 @@ class Machine:
         state.registers[this.target] = Pointer(this.symbol, number) if this.symbol else number
 
     def branch(self, state, this):
-        test = z3.simplify(compare(this, state.registers))
+        test = self.world.decided(z3.simplify(compare(this, state.registers)))
         aside, onward = state.at + 1 + this.offset, state.at + 1
         if z3.is_true(test) or z3.is_false(test):
             state.at = aside if z3.is_true(test) else onward
@@ -218,11 +293,10 @@ class Machine:
         return self.of_table(state, base.region, at, size)
 
     def of_context(self, at, size):
-        """struct xdp_md of the kernel."""
-        fields = {0: Pointer("frame", word(0)), 4: Pointer("frame", wide(self.world.linear)), 12: wide(self.world.interface)}
-        if size != 4 or at not in fields:
+        name = self.world.hook.field_at(at)
+        if size != 4 or name is None:
             raise Unproved(f"{self.program.name}: the context at {at}")
-        return fields[at]
+        return self.world.field(name)
 
     def of_frame(self, state, at, size):
         first = self.within_frame(known(at), size)
@@ -232,7 +306,7 @@ class Machine:
 
     def within_frame(self, at, size):
         """Bytes have names up to the last one that any header can have."""
-        if at < 0 or at + size > World.MOST:
+        if at < self.world.hook.shift or at + size > World.MOST:
             raise Unproved(f"{self.program.name}: the frame at {at}")
         return at
 
@@ -304,6 +378,10 @@ class Machine:
     def call_function(self, state, name):
         """A function of the judge's own, of which a theorem says what it writes, and perhaps what it answers. That it was called in
         its turn may be told as if it were a word that is read."""
+        if name in (SAMPLE, HEADERS) and state.registers[1] != Pointer("context", word(0)):
+            raise Unproved(f"{self.program.name} {state.at}: {name} of something else than the packet")
+        if name == HEADERS:
+            return wide(LENGTH_OF_HEADERS)
         if name == SAMPLE:
             return self.sample(state)
         if name not in self.summaries:
@@ -315,12 +393,12 @@ class Machine:
 
     def sample(self, state):
         """It may write the words of samples, and tell of this packet: theorem `samples`. Nobody asks for its answer."""
-        if state.registers[1] != Pointer("context", word(0)):
-            raise Unproved(f"{self.program.name} {state.at}: a sample of something else than the packet")
         self.obligations.append(("drops are told in full while somebody watches", state.when, self.world.all_settings.is_watched))
         return z3.FreshConst(WORD, "sampled")
 
     def call_helper(self, state, number):
+        if number == self.world.hook.load_bytes:
+            return self.load_bytes(state)
         match number:
             case 8:
                 return wide(self.world.processor)
@@ -330,17 +408,16 @@ class Machine:
                 state.calls += 1
                 return unknown(f"clock{state.calls - 1}")
             case 188:
-                return wide(self.world.length)
-            case 189:
-                return self.load_bytes(state)
+                return wide(self.world.received)
             case _:
                 raise Unproved(f"{self.program.name} {state.at}: it calls helper {number}")
 
     def load_bytes(self, state):
-        """bpf_xdp_load_bytes: a copy of what lies there, wherever it lies, or nothing and an error."""
+        """A copy of what lies there, wherever it lies, or nothing and an error."""
+        self.world.must_know_frames()
         _, at, into, size = (state.registers[register] for register in range(1, 5))
         begin, size = known(into.offset), known(size)
-        at = self.within_frame(known(at), size)
+        at = self.within_frame(known(low(at, 32)) + self.world.hook.shift, size)
         reaches = z3.ULE(word(at + size, 32), self.world.length)
         for number in range(size):
             lost = unknown(f"lost{state.at}.{at}.{number}", 8)

@@ -2,7 +2,7 @@
 
 from mutants import AND32, LOAD8, Mutant
 
-REPLIES, EGRESS = "replies", "egress"
+REPLIES, EGRESS, BARE_EGRESS = "replies", "egress", "egress without an Ethernet header"
 FUNCTION = dict(function="filterd_replies")
 # A number of 64 bits has its upper half in a place of its own.
 UPPER, SET32, MOVE, ADD64, SHIFT32_UP, SHIFT32_DOWN, LOAD4, STORE8 = 0, 0xB4, 0xB7, 0x07, 0x64, 0x74, 0x61, 0x7B
@@ -65,4 +65,8 @@ MUTANTS = [
     of_egress("no flow counts as a new one", dict(code=IF32_NOT_EQUAL, target=8, immediate=0), dict(immediate=2)),
     of_egress("processors share a counter", dict(code=AND32, target=0, immediate=63), dict(immediate=31)),
     of_egress("a new flow counts double", dict(code=ADD64, target=1, immediate=1), dict(immediate=2)),
+
+    Mutant("the type is that of a removed tag", BARE_EGRESS, dict(code=LOAD4, target=1, offset=16), dict(offset=24)),
+    Mutant("an IPv4 header is looked for behind another", BARE_EGRESS, dict(code=SET32, target=2, immediate=0), dict(immediate=14)),
+    Mutant("IPv6 has another type", BARE_EGRESS, dict(code=IF32_EQUAL, immediate=0x86DD), dict(immediate=0x86DC)),
 ]

@@ -31,10 +31,14 @@ def header_of(bytes_):
 
 
 def header(function, world):
-    """Of every frame. Whoever has a source has a header there that is whole."""
-    source, bytes_ = spec.source(world.frame, world.length), flows.Bytes(of_any_frame(world).frame, world.length)
+    """Of every frame. Whoever has a source has a header there that is whole; but for a frame without an Ethernet header whose type is a
+    tag, which has no port that anybody finds."""
+    source = spec.source(world.frame, world.length, world.removed)
+    bytes_ = flows.Bytes(of_any_frame(world).frame, world.length, world.hook.is_bare)
     is_4, is_6, at = flows.packet(bytes_)
     same = [byte == bytes_.frame[number] for number, byte in enumerate(world.frame)]
+    if world.hook.is_bare:
+        same.append(z3.Not(flows.one_of(bytes_.number(12, 2), flows.TAGS)))
     follows("an IPv4 source has a whole header", z3.Implies(source.is_ipv4, z3.And(is_4, is_whole(bytes_, at, 4))), *world.facts, *same)
     follows("an IPv6 source has a whole header", z3.Implies(source.is_ipv6, z3.And(is_6, is_whole(bytes_, at, 6))), *world.facts, *same)
     world = of_any_frame(world)
@@ -58,7 +62,7 @@ class Port:
 
     def __init__(self, function, world):
         self.function, self.world = function, of_any_frame(world)
-        self.bytes = flows.Bytes(self.world.frame, self.world.length)
+        self.bytes = flows.Bytes(self.world.frame, self.world.length, world.hook.is_bare)
         self.machine = FrameMachine(function, self.world)
         (self.chain,) = parts.heads(self.machine)
 

@@ -8,6 +8,7 @@ import copy
 import z3
 
 import labelled
+import labels
 import specification as spec
 import specification6 as six
 import specification_ports as by
@@ -15,7 +16,7 @@ from bytecode import CALL, EXIT, LOAD
 from follow4 import replies
 from loads import read_in_order
 from machine import Machine, Pointer, Read, State, Unproved, Write, number_of, put, same
-from parser import reaches_for_settings
+from parser import looks_further
 from settings import FIRST, SET_WORDS, SETS, Settings
 from theorem import all_follow, follows, holds, obligations
 from words import WORD, is_known, low, unknown, wide, word
@@ -127,7 +128,7 @@ def clauses(function, world, settings, family):
     machine = Machine(function, world, summaries=dict(packet.summaries()))
     begin = machine.beginning()
     begin.registers.update({number: wide(part) for number, part in enumerate(packet.source, 2)})
-    ends = machine.run(begin, reaches_for_settings)
+    ends = machine.run(begin, looks_further(world.hook))
     obligations(machine, *world.facts)
     found, dropped = by.by_clauses([low(held, 32) for held in packet.holds], packet.wanted), []
     for end in ends:
@@ -189,9 +190,10 @@ def spared(machine, packet, settings, begin):
     allowed, replied = [("OVERLAP", is_allowed, spec.ALLOWED), (packet.allowed, None, None)], [("filterd_replies", is_reply, spec.REPLY)]
     if packet.family == 4:
         return last(machine, packet, settings, begin, facts, allowed + replied)
-    is_6, is_neighbour = (of(world.frame, world.length) for of in (lambda *frame: spec.source(*frame).is_ipv6, six.is_neighbour_discovery))
+    is_6 = spec.source(world.frame, world.length, world.removed).is_ipv6
+    is_neighbour = six.is_neighbour_discovery(world.frame, world.length)
     begin = part(machine, begin, facts, allowed, reads_context)
-    begin = part(machine, begin, [*facts, is_6], [("the frame", is_neighbour, six.NEIGHBOUR)], reaches_for_settings)
+    begin = part(machine, begin, [*facts, is_6], [("the frame", is_neighbour, six.NEIGHBOUR)], looks_further(world.hook))
     return last(machine, packet, settings, begin, facts, replied)
 
 
@@ -236,7 +238,7 @@ def last(machine, packet, settings, begin, facts, asked):
                   ("nothing else is written", z3.BoolVal(all(write.table == COUNTED for write in end.writes) and len(end.writes) < 2))]
         for write in end.writes:
             claims += [("by which clause it is counted", write.at == wide(TOLD)),
-                       ("who is counted, and as what", write.value == z3.Concat(*packet.source, kind))]
+                       ("who is counted, and as what", write.value == z3.Concat(*packet.source, labels.word_of(machine.world, kind)))]
         all_follow(claims, here)
 
 
@@ -245,7 +247,7 @@ def by_port(function, world):
     machine = Machine(function, world)
     ends = machine.run(machine.beginning(), lambda state, this: this.code == CALL and this.symbol is not None)
     obligations(machine, *world.facts)
-    source = spec.source(world.frame, world.length)
+    source = spec.source(world.frame, world.length, world.removed)
     asks = {f"{BY_PORT}4": (source.is_ipv4, [source.address]), f"{BY_PORT}6": (source.is_ipv6, [source.high, source.low])}
     has_none = z3.Not(z3.Or(source.is_ipv4, source.is_ipv6))
     for end in ends:

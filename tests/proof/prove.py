@@ -23,10 +23,12 @@ import judgement6
 import labels
 import labels4
 import labels6
+import length_of_headers
 import moves
 import mutants
 import mutants_of_flows
 import mutants_of_samples
+import mutants_of_tc
 import parser
 import replay
 import replies
@@ -35,8 +37,9 @@ import samples
 import scheme
 import scheme6
 import with_ports
+from hook import TC
 from kept import Kept
-from machine import SAMPLE, Unproved, World
+from machine import HEADERS, SAMPLE, Unproved, World
 from settings import LAYOUTS, NAMES, SET_WORDS, Settings, of_daemon
 from theorem import Refuted, follows
 
@@ -49,17 +52,25 @@ NOT_PROVED = [
 ]
 
 
+# The objects that lie beside the judge.
+OTHER_OBJECTS = (("root", "root's"), ("egress", "egress program's"), ("judge-tc", "TC judge's"), ("root-tc", "TC root's"))
+# Of the judge for TC with fewer lanes, since it does by the same modules what the one for XDP does.
+LAYOUTS_OF_TC = ("4x16",)
+
+
 def the_judge(path):
-    return bytecode.read(path, "xdp.frags", "filterd_judge")
+    return with_ports.the_program(path, "filterd_judge")
 
 
 def the_root(judge):
     """It lies beside the judge, in an object of its own."""
-    return bytecode.read(judge.with_name("root"), "xdp.frags", root.ROOT)
+    hook = bytecode.hook_of(judge)
+    return bytecode.read(judge.with_name(hook.root_object), hook.section, hook.root)
 
 
-def the_egress(judge):
-    return bytecode.read(judge.with_name("egress"), "classifier", egress.EGRESS)
+def the_egress(judge, name=egress.EGRESS):
+    """For frames with an Ethernet header, or that for frames without."""
+    return bytecode.read(judge.with_name("egress"), "classifier", name).of_frames(name == egress.BARE)
 
 
 def the_function(path, name):
@@ -68,41 +79,41 @@ def the_function(path, name):
 
 def of_source(program):
     """Whatever the settings are: it looks at none."""
-    world = World(Settings("4x16"))
+    world = World(Settings("4x16"), program.hook)
     try:
         parser.prove(program, world)
     except Refuted as refuted:
-        return counterexample.of(refuted, world), refuted
+        return None if program.hook.is_late else counterexample.of(refuted, world), refuted
 
 
 def of_root(program):
-    root.prove(program, World(Settings("4x16")))
+    root.prove(program, World(Settings("4x16"), program.hook))
 
 
 def of_counting(program):
     settings = Settings("4x16")
-    world = World(settings)
+    world = World(settings, program.hook)
     counting.prove(program, world, settings, with_ports.cuts_of(program))
 
 
 def of_labels(function):
     settings = Settings("4x16")
-    labels.prove(function, World(settings), settings)
+    labels.prove(function, World(settings, function.hook), settings)
 
 
 def of_labels4(function, layout="4x16"):
     settings = Settings(layout)
-    labels4.prove(function, World(settings), settings)
+    labels4.prove(function, World(settings, function.hook), settings)
 
 
 def of_asking6(function):
     settings = Settings("4x16")
-    labels6.prove_asking(function, World(settings), settings)
+    labels6.prove_asking(function, World(settings, function.hook), settings)
 
 
 def of_counting6(function):
     settings = Settings("4x16")
-    labels6.prove_counting(function, World(settings), settings)
+    labels6.prove_counting(function, World(settings, function.hook), settings)
 
 
 def of_judgement(program, layout, *more, is_long=False):
@@ -110,7 +121,7 @@ def of_judgement(program, layout, *more, is_long=False):
     settings = Settings(layout)
     cuts = with_ports.cuts_of(program)
     places = counting.places(cuts)
-    world = World(settings)
+    world = World(settings, program.hook)
     world.facts += [fact(settings) for fact in more]
     judgement.prove(program, world, settings, next(cut for cut in cuts if cut.kind == "IPv4"), places, is_long)
 
@@ -124,42 +135,42 @@ def of_judgement6(program):
     """The same of IPv6, of which lanes are no part."""
     settings = Settings("4x16")
     cuts = with_ports.cuts_of(program)
-    world = World(settings)
+    world = World(settings, program.hook)
     judgement6.prove(program, world, settings, next(cut for cut in cuts if cut.kind == "IPv6"), counting.places(cuts))
 
 
 def of_follow6(function):
     settings = Settings("4x16")
-    follow6.prove(function, World(settings), settings)
+    follow6.prove(function, World(settings, function.hook), settings)
 
 
 def of_follow4(function):
     settings = Settings("4x16")
-    follow4.prove(function, World(settings), settings)
+    follow4.prove(function, World(settings, function.hook), settings)
 
 
 def of_replies(function):
     settings = Settings("4x16")
-    replies.prove(function, World(settings), settings)
+    replies.prove(function, World(settings, function.hook), settings)
 
 
 def of_samples(function):
     settings = Settings("4x16")
-    samples.prove(function, World(settings), settings)
+    samples.prove(function, World(settings, function.hook), settings)
 
 
 def of_egress(program):
-    egress.prove(program, World(Settings("4x16")))
+    egress.prove(program, World(Settings("4x16"), program.hook))
 
 
 def of_allowed(function, layout="4x16"):
     settings = Settings(layout, "ALLOW_")
-    allowed.prove(function, World(settings), settings)
+    allowed.prove(function, World(settings, function.hook), settings)
 
 
 def of_allowed6(function):
     settings = Settings("4x16", "ALLOW_")
-    allowed6.prove(function, World(settings), settings)
+    allowed6.prove(function, World(settings, function.hook), settings)
 
 
 def of_lookup(program):
@@ -189,6 +200,19 @@ def of_other_machine(judge, other, change=lambda program: program):
             follows(f"{one.name} is the same", z3.BoolVal(False))
 
 
+def of_shared(judge, other, names):
+    """What is proved of the one judge holds of the other, for functions that are the same and call no others. They are given no context."""
+    for name in names:
+        one, twin = (bytecode.functions(path)[".text", name] for path in (judge, other))
+        follows(f"{name} is the same", z3.BoolVal(one == twin))
+        called = {this.symbol for this in one.instructions if this.code == bytecode.CALL and this.symbol}
+        follows(f"{name} calls what is the same", z3.BoolVal(called <= set(names)))
+
+
+def of_headers(function):
+    length_of_headers.prove(function, World(Settings("4x16"), function.hook))
+
+
 def of_settings(more=None):
     of_daemon(DAEMON, more)
 
@@ -203,35 +227,57 @@ OF = {
     mutants.COUNTING: of_counting, mutants.JUDGEMENT6: of_judgement6, mutants.FOLLOW6: of_follow6, mutants.LABELS: of_labels,
     mutants.LABELS4: of_labels4, mutants.LABELS6: of_counting6, mutants.ASKED6: of_asking6,
     mutants.ROOT: of_root, mutants.ALLOWED6: of_allowed6,
-    mutants_of_flows.REPLIES: of_replies, mutants_of_flows.EGRESS: of_egress, mutants_of_samples.SAMPLES: of_samples,
+    mutants_of_tc.BARE: of_source, mutants_of_tc.HEADERS: of_headers,
+    mutants_of_flows.REPLIES: of_replies, mutants_of_flows.EGRESS: of_egress,
+    mutants_of_flows.BARE_EGRESS: of_egress, mutants_of_samples.SAMPLES: of_samples,
 }
+
+
+# What reads a frame: at TC proved of frames with an Ethernet header, and of those without.
+OF_FRAMES = of_source, of_replies, with_ports.of_by_port, with_ports.of_header, with_ports.of_port, with_ports.of_clauses6
 
 
 def theorems(judge, others):
     """Name and what proves it, for each."""
     for other in others:
         yield f"the object for {other.parent.name} has the same functions, instruction by instruction", of_other_machine, (judge, other)
-        for name, whose in (("root", "root's"), ("egress", "egress program's")):
+        for name, whose in OTHER_OBJECTS:
             places = judge.with_name(name), other.with_name(name)
             yield f"the {whose} object for {other.parent.name} has the same", of_other_machine, places
-    yield "root: it jumps to the judge, with the packet as it is; where there is none, the packet passes", of_root, (the_root(judge),)
     yield "settings: those that the daemon gives judges are as theorems take them to be", of_settings, ()
-    program = the_judge(judge)
-    name = "judgement, IPv6: the reason for every IPv6 source; words read once for each prefix and in order"
-    yield name, of_judgement6, (program,)
-    what = "allowed, IPv6: an IPv6 source is allowed if the set to allow holds it; words read once for each prefix and in order"
-    yield what, of_allowed6, (the_function(judge, allowed6.ALLOWED6),)
+    yield from of_ipv6(judge)
+    # The solver takes longer for these behind others.
     for layout in LAYOUTS:
         what = f"moves, lanes {layout}: whoever looks while one comes finds what is so at one moment; nobody else leaves or comes"
         yield what, moves.prove, (layout,)
     for lemma in [*scheme.LEMMAS, *scheme6.LEMMAS]:
         yield f"scheme: {lemma.__doc__.split('.')[0].split(':')[0]}", lemma, ()
+    yield from of_judge(judge, LAYOUTS)
+    yield from of_tc(judge, judge.with_name(TC.judge))
+    yield "own flows: an answer is looked up by the key of what it answers, and no other flow has that", answers.prove, ()
+    what = "egress: of every frame that is sent what begins a flow is noted, or keeps it up; nothing else is written, and it goes on"
+    yield what, of_egress, (the_egress(judge),)
+    yield f"without Ethernet headers, {what}", of_egress, (the_egress(judge, egress.BARE),)
+
+
+def of_ipv6(judge):
+    """The same of how a judge at one hook looks for IPv6 sources."""
+    name = "judgement, IPv6: the reason for every IPv6 source; words read once for each prefix and in order"
+    yield name, of_judgement6, (the_judge(judge),)
+    what = "allowed, IPv6: an IPv6 source is allowed if the set to allow holds it; words read once for each prefix and in order"
+    yield what, of_allowed6, (the_function(judge, allowed6.ALLOWED6),)
+
+
+def of_judge(judge, layouts):
+    """The same of all else that it does, and of the root beside it."""
+    yield "root: it jumps to the judge, with the packet as it is; where there is none, the packet passes", of_root, (the_root(judge),)
+    program = the_judge(judge)
     yield "source: of every frame the judge finds the sender that the specification finds", of_source, (program,)
     yield "counting: of every reason follow the verdict and its counters, and nothing else is written", of_counting, (program,)
     for name in labels.COUNTING:
         what = f"labels: a hit that {name} counts for a list writes one counter of lists, and nothing else"
         yield what, of_labels, (the_function(judge, name),)
-    for layout in LAYOUTS:
+    for layout in layouts:
         what = f"labels, IPv4, lanes {layout}: an address counts for the list whose label stands beside it"
         yield what, of_labels4, (the_function(judge, labels.COUNT_ADDRESS4), layout)
     what = "labels, IPv6: a hit by who knows what counts for the list of the levels, of a shorter prefix, or of a longer one, in this order"
@@ -240,22 +286,40 @@ def theorems(judge, others):
     yield "labels: asking for a label writes nothing", of_labels, (the_function(judge, labels.ASKING),)
     what = "follow4: of an IPv4 hit what is allowed passes, and a reply; all else stands and is counted once for a list"
     yield what, of_follow4, (the_function(judge, judgement.HIT),)
-    for layout in LAYOUTS:
+    for layout in layouts:
         what = f"allowed, lanes {layout}: an IPv4 source is allowed if the set to allow holds it"
         yield what, of_allowed, (the_function(judge, allowed.ALLOWED4), layout)
     what = "replies: a packet is one if the flow that the specification finds in it is known, and not too old"
     yield what, of_replies, (the_function(judge, follow4.REPLIES),)
-    yield "own flows: an answer is looked up by the key of what it answers, and no other flow has that", answers.prove, ()
     what = "samples: who watches is told of drops; words are written that no reason has, and nothing else of any table"
     yield what, of_samples, (the_function(judge, SAMPLE),)
-    what = "egress: of every frame that is sent what begins a flow is noted, or keeps it up; nothing else is written, and it goes on"
-    yield what, of_egress, (the_egress(judge),)
-    yield from with_ports.theorems(judge)
+    yield from with_ports.theorems(judge, layouts)
     what = "follow6: of an IPv6 hit what is allowed passes, so do neighbour discovery and a reply; all else stands and is counted once"
     yield what, of_follow6, (the_function(judge, judgement6.HIT),)
-    for layout in LAYOUTS:
+    for layout in layouts:
         name = f"judgement, lanes {layout}: the reason for every IPv4 source; words read once and in order"
         yield name, of_judgement, (program, layout)
+
+
+def of_tc(judge, judge_tc):
+    """The same of the judge for TC. What is the same function in both is proved once."""
+    shared = sorted(name for (section, name), function in bytecode.functions(judge_tc).items()
+                    if function == bytecode.functions(judge).get((section, name)))
+    name = f"shared: {len(shared)} functions are those of the judge for XDP, instruction by instruction"
+    yield TC.prefix + name, of_shared, (judge, judge_tc, shared)
+    for name, prove, arguments in [*of_ipv6(judge_tc), *of_judge(judge_tc, LAYOUTS_OF_TC)]:
+        if prove in OF_FRAMES:
+            yield from of_both(name, prove, arguments[0])
+        elif getattr(arguments[0], "name", None) not in shared:
+            yield TC.prefix + name, prove, arguments
+    what = "headers: of every frame the length of its headers, which frames of the wire that were joined have each"
+    yield from of_both(what, of_headers, the_function(judge_tc, HEADERS))
+
+
+def of_both(name, prove, function):
+    """Of frames with an Ethernet header, and of those without."""
+    yield TC.prefix + name, prove, (function.of_frames(False),)
+    yield f"{TC.prefix}without Ethernet headers, {name}", prove, (function.of_frames(True),)
 
 
 def long_theorems(judge):
@@ -273,11 +337,15 @@ def faults(judge):
     yield from ((f"own flows: {fault}", answers.with_fault, (fault,)) for fault in answers.FAULTS)
     yield from ((f"moves: {fault}", moves.prove, ("4x16", fault)) for fault in [*moves.AT_ONCE, *moves.INTO_STASH, *moves.IN_BATCH])
     yield from with_ports.faults(judge)
-    for mutant in [*mutants.MUTANTS, *mutants_of_flows.MUTANTS, *mutants_of_samples.MUTANTS]:
-        program = the_function(judge, mutant.function) if mutant.function else the_judge(judge)
-        program = the_root(judge) if mutant.of == mutants.ROOT else program
-        program = the_egress(judge) if mutant.of == mutants_of_flows.EGRESS else program
-        yield f"{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
+    for prefix, path, those in (("", judge, [*mutants.MUTANTS, *mutants_of_flows.MUTANTS, *mutants_of_samples.MUTANTS]),
+                                (TC.prefix, judge.with_name(TC.judge), mutants_of_tc.MUTANTS)):
+        for mutant in those:
+            program = the_function(path, mutant.function) if mutant.function else the_judge(path)
+            program = the_root(path) if mutant.of == mutants.ROOT else program
+            program = the_egress(path) if mutant.of == mutants_of_flows.EGRESS else program
+            program = the_egress(path, egress.BARE) if mutant.of == mutants_of_flows.BARE_EGRESS else program
+            program = program.of_frames(mutant.of == mutants_of_tc.BARE) if OF[mutant.of] in (of_source, of_headers) else program
+            yield f"{prefix}{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
 
 
 def attempt(name, prove, arguments, judge):

@@ -134,6 +134,8 @@ def of(judge, prove, program, refuted, frame, mutant):
     """The line for a theorem that is refuted of this function, or why there is none. `frame` is what the theorem itself shows."""
     if prove.__name__ not in KINDS:
         return "there are no packets to try for this theorem"
+    if program.hook.is_late:
+        return "no packets are tried at TC"
     real = read(judge)
     hints = scenes.hints(refuted) | ({"frame": (bytes.fromhex(frame["frame"]), frame["linear"])} if frame else {})
     broken = real.with_function(program)

@@ -11,7 +11,7 @@ import parts
 import specification_flows as spec
 from bytecode import CALL
 from frames import FLOWS, IS_KNOWN, LAST, LOOK_UP, NOW, FrameMachine, key_at, key_of
-from headers import DESTINATION, FARTHEST, LONGEST_EXTENSION, QUOTED, SOURCE, Headers
+from headers import DESTINATION, FARTHEST, LONGEST_EXTENSION, QUOTED, SOURCE, Headers, farthest
 from theorem import all_follow, follows
 from words import low, unknown, word
 
@@ -65,6 +65,6 @@ def looked_up(flow):
 def prove(program, world, settings):
     function = Replies(program, world, ["", QUOTED])
     function.packet(settings.match_new != 0)
-    function.headers("", SOURCE, function.behind, FARTHEST)
+    function.headers("", SOURCE, function.behind, farthest(world.hook))
     function.headers(QUOTED, DESTINATION, function.behind_quoted, FARTHEST_QUOTED)
     function.answer()

@@ -53,7 +53,7 @@ class Sampler(FrameMachine):
             raise Unproved("another part of the frame, or into something else")
         size = low(size, 32)
         state.writes += (Write(COPIED, into.offset, wide(size)),)
-        return z3.If(z3.ULE(size, self.world.length), word(0), word(-22))
+        return z3.If(z3.ULE(size, self.world.received), word(0), word(-22))
 
 
 def prove(program, world, settings):
@@ -63,7 +63,7 @@ def prove(program, world, settings):
     begin.registers[2] = number
     table = world.table(World.COUNTERS)
     state = {name: table(samples.place(settings, world.processor, name)) for name in samples.NAMES}
-    budget, length = settings.samples, wide(world.length)
+    budget, length = settings.samples, wide(world.received)
     met = samples.meet(state, unknown("jiffies"), budget, unknown("random"))
     is_chosen = z3.And(budget != 0, met.is_chosen)
     lost = z3.If(HAS_ROOM, word(0), state["lost"] + met.weight)
@@ -92,7 +92,7 @@ def claims(world, settings, end, table, after, is_told, head):
         return
     yield "it is given up once, and last", z3.BoolVal(len(given) == len(copied) == 1 and follows_all(given[0], [*sampled, *copied], end))
     yield "whoever looks is not woken", z3.And(given[0].at == 0, given[0].value == NO_WAKEUP)
-    length = wide(world.length)
+    length = wide(world.received)
     yield "what of the frame", z3.And(copied[0].at == 8 * samples.HEAD, z3.Implies(length != 0, copied[0].value == samples.captured(length)))
     yield "no more than there is room for", z3.And(z3.ULE(1, copied[0].value), z3.ULE(copied[0].value, samples.SNAP))
     for number, value in enumerate(head):

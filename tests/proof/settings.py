@@ -27,6 +27,9 @@ KEY6, PAIRS6, LENGTHS6, LENGTH_WORDS, MOST_LENGTHS = 30, 33, 45, 5, 64
 LAYOUTS = {"2x32": (8, 12, 2, 32), "3x21": (13, 16, 3, 21), "4x16": (17, 20, 4, 16), "5x12": (21, 26, 5, 12)}
 
 
+# Behind the ports of clauses (`ports.PORTS`), the last word: whether frames have no Ethernet header.
+BARE = FIRST + SET_WORDS * len(SETS) + 8 * 33
+
 # In the word of the last processor.
 WATCHED = 1 << 63
 

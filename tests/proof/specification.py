@@ -13,11 +13,10 @@ import z3
 
 from words import low, times, unknown, wide, word
 
-# Numbers of reasons and of verdicts, which stay what they are: `filterd stats` tells them by name.
+# Numbers of reasons, which stay what they are: `filterd stats` tells them by name.
 UNLISTED, NOT_IP, MALFORMED, TOO_MANY_TAGS, ADDRESS4, NETWORK4, NET64, OTHER6 = range(8)
 # Of these the source is listed, and yet the packet passes.
 ALLOWED, REPLY = 9, 10
-DROP, PASS = 1, 2
 COUNT, ENFORCE, PAUSE = 0, 1, 2
 
 TAGS, IDS = 8, 4
@@ -37,11 +36,19 @@ class Source:
     low: z3.BitVecRef
 
 
-def source(frame, length):
-    """Ethernet (IEEE 802.3), tags (802.1Q, 802.1ad), IPv4 (RFC 791), IPv6 (RFC 8200)."""
+@dataclass
+class Removed:
+    """The outermost VLAN tag, if the kernel has removed it from the frame: whether it has, and whether that had an id."""
+
+    is_one: z3.BoolRef
+    has_id: z3.BoolRef
+
+
+def source(frame, length, removed):
+    """Ethernet (IEEE 802.3), tags (802.1Q, 802.1ad), IPv4 (RFC 791), IPv6 (RFC 8200). A tag that was removed counts as one."""
     result = Source(*[z3.BoolVal(False)] * 5, word(0, 32), word(0), word(0))
     reaches = lambda end: z3.ULE(word(end, 32), length)
-    here, ids = z3.BoolVal(True), word(0, 32)
+    here, ids = z3.BoolVal(True), z3.simplify(z3.If(z3.And(removed.is_one, removed.has_id), word(1, 32), word(0, 32)))
     for tags in range(TAGS + 1):
         at = 12 + 4 * tags
         kind = z3.Concat(frame[at], frame[at + 1])
@@ -65,6 +72,7 @@ def source(frame, length):
         has_id = z3.Concat(frame[at + 2], frame[at + 3]) & 0xFFF != 0
         ids = z3.If(has_id, ids + 1, ids)
         too_many = z3.UGT(ids, IDS) if tags < TAGS else z3.BoolVal(True)
+        too_many = z3.Or(too_many, removed.is_one) if tags == TAGS - 1 else too_many
         result.too_many_tags = z3.Or(result.too_many_tags, z3.And(tag, too_many))
         here = z3.And(tag, z3.Not(too_many))
     return result
@@ -181,9 +189,19 @@ def enforcement(settings, clock):
     return z3.If(z3.Or(settings.enforce == ENFORCE, over), word(ENFORCE), z3.If(paused, word(PAUSE), word(COUNT)))
 
 
-def verdict(reason, action):
+def verdict(reason, action, hook):
     """Dropped is what is to be dropped, while drops are enforced."""
-    return z3.If(z3.And(is_drop(reason), action == ENFORCE), word(DROP, 32), word(PASS, 32))
+    return z3.If(z3.And(is_drop(reason), action == ENFORCE), word(hook.drops, 32), word(hook.passes, 32))
+
+
+def segments(joined):
+    """How many frames of the wire a frame is. Of one that was not joined the kernel may say 0."""
+    return z3.If(joined == 0, word(1), joined)
+
+
+def bytes_of(length, joined, headers):
+    """The length of all these frames. Each has headers of this length, which the frame that they became has once."""
+    return z3.If(z3.UGT(joined, 1), length + times(wide(low(joined, 32) - 1), wide(headers)), length)
 
 
 ROW, FIRST_SLOT, SLOT, SLOTS = 2048, 128, 64, 32

@@ -27,10 +27,12 @@ TCP_AGE, OTHER_AGE = 5 * 24 * 3600 * SECOND, 180 * SECOND
 
 @dataclass
 class Bytes:
-    """A frame, of which a number may be read anywhere: as it is on the wire."""
+    """A frame, of which a number may be read anywhere: as it is on the wire. Of one without an Ethernet header the type is told, however
+    short it is."""
 
     frame: object
     length: z3.BitVecRef
+    is_bare: bool = False
 
     def number(self, at, size):
         parts = [self.frame[at + number] for number in range(size)]
@@ -73,9 +75,10 @@ def one_of(number, numbers):
 def packet(bytes_):
     """Is it IPv4, or IPv6, behind at most eight tags, and where does that begin? No header is shorter than two bytes."""
     here, is_4, is_6, header = z3.BoolVal(True), z3.BoolVal(False), z3.BoolVal(False), word(0, 32)
-    for tags in range(MOST_TAGS + 1):
+    # There are no tags without an Ethernet header.
+    for tags in range(1 if bytes_.is_bare else MOST_TAGS + 1):
         at = word(12 + 4 * tags, 32)
-        here, kind = z3.And(here, bytes_.reach(at + 4)), bytes_.number(at, 2)
+        here, kind = z3.And(here, z3.Or(bytes_.is_bare, bytes_.reach(at + 4))), bytes_.number(at, 2)
         is_4 = z3.Or(is_4, z3.And(here, kind == 0x0800))
         is_6 = z3.Or(is_6, z3.And(here, kind == 0x86DD))
         header = z3.If(z3.And(here, one_of(kind, (0x0800, 0x86DD))), at + 2, header)
@@ -248,3 +251,12 @@ def bit_of_port(port, words):
 def counter_of_begun(processor):
     """Behind the bits, one for each of 64 processors; those of more share them."""
     return ((1 << 16) >> 6) * 8 + (wide(processor) & 63) * 8
+
+
+def length_of_headers(bytes_, carried):
+    """How long the headers of a frame are, to where the data of TCP or UDP begins; nothing for other protocols, and later fragments. TCP
+    tells the length of its own in words."""
+    is_one = z3.And(carried.is_one, z3.Not(carried.is_later))
+    tcp = z3.And(carried.protocol == TCP, bytes_.reach(carried.at + 16))
+    length = z3.If(tcp, 4 * z3.LShR(bytes_.number(carried.at + 12, 1), 4), word(8))
+    return z3.If(z3.And(is_one, z3.Or(tcp, carried.protocol == UDP)), wide(carried.at) + length, word(0))

@@ -15,13 +15,13 @@ import z3
 
 import specification as spec
 import specification_ports as by
-from bytecode import ARGUMENTS, CALL, EXIT, STORE
+from bytecode import ALU32, ALU64, ARGUMENTS, CALL, EXIT, JUMP, STORE
 from machine import Machine, Pointer, State, Unproved, known, number_of, put
 from theorem import all_follow, can_be, follows, obligations
 from words import WORD, is_known, low, unknown, wide, word
 
 ASKED = "filterd_by_port"
-PROCESSOR, LOAD_BYTES = 8, 189
+PROCESSOR = 8
 # If this does not settle it, nothing does.
 MOST_STEPS = 5000
 
@@ -70,7 +70,7 @@ class Follower(Machine):
         if what == PROCESSOR:
             return super().call(state, this)
         given = [state.registers[register] for register in range(1, ARGUMENTS[what] + 1)]
-        if what == LOAD_BYTES:
+        if what == self.world.hook.load_bytes:
             context, at, into, size = given
             number = self.tells(state, "a copy of the frame", context, low(at, 32), low(size, 32))
             for byte in range(known(low(size, 32))):
@@ -101,10 +101,15 @@ def places_of(live, state):
             bytes_ = [state.stack.get(number) for number in range(at, at + size)]
             if isinstance(bytes_[0], Pointer):
                 found["stack", at, 8] = bytes_[0]
-            elif at % size == 0 and all(z3.is_expr(byte) for byte in bytes_):
+            elif at % size == 0 and all(z3.is_expr(byte) for byte in bytes_) and not (size == 8 and are_two(number_of(bytes_))):
                 found["stack", at, size] = number_of(bytes_)
                 break
     return found
+
+
+def are_two(number):
+    """Is it one number in the lower half of a word, and the rest of an older one above it?"""
+    return z3.is_app_of(number, z3.Z3_OP_CONCAT) and not is_known(number.arg(0))
 
 
 def held(ways, number):
@@ -116,11 +121,28 @@ def held(ways, number):
     return sorted(place for place in places if not meets(place) or all(place in way[number] for way in ways))
 
 
+def meetings(machine):
+    """Where ways meet, but for those places from which all go on to the next one by calculating alone: the other program may calculate
+    before its ways meet."""
+    return {at for at in machine.joins if not only_calculates(machine, at)}
+
+
+def only_calculates(machine, at):
+    while True:
+        this = machine.program.instructions[at]
+        if this.code != JUMP and this.kind not in (ALU32, ALU64):
+            return False
+        (at,) = machine.program.following(at)
+        if at in machine.joins:
+            return True
+
+
 class Twins:
     def __init__(self, judge, ports, world, places):
         """`places` are those from which each of the two counts."""
         self.world, self.places = world, places
         self.machines = [Follower(program, world) for program in (judge, ports)]
+        self.meetings = [meetings(machine) for machine in self.machines]
         # Of two places, in this program and in that: those who come there, by whence; and what was said of it when it was last run.
         self.came, self.said = {}, {}
         # Of which of the unknown numbers it is known that they are not 0.
@@ -190,7 +212,7 @@ class Twins:
 
     def ends(self, number, state):
         machine = self.machines[number]
-        return machine.run(state, lambda state, this: state.at in machine.joins or self.waits(number, state))
+        return machine.run(state, lambda state, this: state.at in self.meetings[number] or self.waits(number, state))
 
     def asks(self, state, this):
         return this.code == CALL and this.symbol == ASKED
@@ -209,16 +231,16 @@ class Twins:
         mine, others = self.places[0].get(one.at), self.places[1].get(other.at)
         asks = self.asks(other, self.machines[1].program.instructions[other.at])
         if mine and asks:
-            is_asked = one.registers[mine.register] == spec.UNLISTED
+            is_asked = mine.value(one) == spec.UNLISTED
             follows("who is on a list is not asked for by ports", is_asked, one.when, other.when)
             if other.registers[1] != Pointer("context", word(0)):
                 raise Unproved(f"{ASKED} is asked about something else than the packet")
         elif mine and others:
-            reasons = one.registers[mine.register], other.registers[others.register]
-            follows("the reason is the same", reasons[0] == reasons[1], one.when, other.when)
+            follows("the reason is the same", mine.reason(one) == others.reason(other), one.when, other.when)
+            value = mine.value(one)
             # What the judge drops is on a list (theorem `judgement`), or has too many tags.
-            if not mine.drops and not self.is_some(reasons[0]):
-                follows("who is on no list is asked for by ports", reasons[0] != spec.UNLISTED, one.when, other.when)
+            if not mine.drops and not self.is_some(value):
+                follows("who is on no list is asked for by ports", value != spec.UNLISTED, one.when, other.when)
             if mine.drops != others.drops or not others.begins_as(other):
                 raise Unproved(f"{other.at} counts otherwise than {one.at}")
 
@@ -280,7 +302,7 @@ def asked(program, world, states, places):
             place, here = places.get(end.at), [*facts, end.when]
             if place is None:
                 raise Unproved(f"{program.name} ends without having counted")
-            claims = [("the reason", low(end.registers[place.register], 32) == reason), ("only a hit is dropped", place.allows(reason)),
+            claims = [("the reason", place.reason(end) == reason), ("only a hit is dropped", place.allows(reason)),
                       ("nothing is written or read", z3.BoolVal(not end.writes and not end.reads))]
             all_follow(claims, here)
             if not place.begins_as(end):

@@ -11,10 +11,10 @@ import port
 import ports
 import specification_ports as by
 import twins
-from machine import World
+from machine import Unproved, World
 from mutants_of_ports import ALIKE, ASKED6, BY_PORT, BY_SLOT, CLAUSES4, CLAUSES6, COUNTED4, COUNTED6, COUNTING, FOUR, HEADER, LONGER
 from mutants_of_ports import MUTANTS, OF_3X21, OF_5X12, PORT, SHORTER, SIX, TWINS, WANTS
-from settings import LAYOUTS, Settings
+from settings import Settings
 
 PROGRAM = "filterd_ports"
 
@@ -22,55 +22,60 @@ PROGRAM = "filterd_ports"
 @cache
 def cuts_of(program):
     """Where a program knows the source of a packet. It looks at no settings before, so each process proves that of it once."""
-    return parser.prove(program, World(Settings("4x16")))
+    hooks = [program.hook.of(is_bare) for is_bare in ((False, True) if program.hook.is_late else (False,))]
+    cuts, *others = [parser.prove(program, World(Settings("4x16"), hook)) for hook in hooks]
+    known = lambda cuts: [counting.what_is_known(cut) for cut in sorted(cuts, key=lambda cut: cut.kind)]
+    if any(known(more) != known(cuts) for more in others):
+        raise Unproved("more is known of frames without an Ethernet header, or less")
+    return cuts
 
 
-def in_first_slot(layout="4x16"):
-    """The settings of the first slot's sets, and a world with them."""
+def in_first_slot(function, layout="4x16"):
+    """The function, a world with the settings of the first slot's sets, and these."""
     settings = Settings(layout, clauses.FIRST_CLAUSE)
-    return World(settings), settings
+    return function, World(settings, function.hook), settings
 
 
 def of_wants(function):
-    ports.wants(function, World(ports.Clauses("4x16")))
+    ports.wants(function, World(ports.Clauses("4x16"), function.hook))
 
 
 def of_header(function):
-    port.header(function, World(Settings("4x16")))
+    port.header(function, World(Settings("4x16"), function.hook))
 
 
 def of_port(function):
-    port.port(function, World(Settings("4x16")))
+    port.port(function, World(Settings("4x16"), function.hook))
 
 
 def of_clauses4(function):
     settings = Settings("4x16")
-    ports.clauses(function, World(settings), settings, 4)
+    ports.clauses(function, World(settings, function.hook), settings, 4)
 
 
 def of_clauses6(function):
     settings = Settings("4x16")
-    ports.clauses(function, World(settings), settings, 6)
+    ports.clauses(function, World(settings, function.hook), settings, 6)
 
 
 def of_by_port(function):
-    ports.by_port(function, World(Settings("4x16")))
+    ports.by_port(function, World(Settings("4x16"), function.hook))
 
 
 def of_four(function, layout="4x16"):
-    clauses.four(function, *in_first_slot(layout))
+    clauses.four(*in_first_slot(function, layout))
 
 
 def of_shorter(function):
-    clauses.shorter(function, *in_first_slot())
+    clauses.shorter(*in_first_slot(function))
 
 
 def of_longer(function):
-    clauses.longer(function, *in_first_slot())
+    clauses.longer(*in_first_slot(function))
 
 
 def of_six(function):
-    clauses.sixes(function, *in_first_slot())
+    clauses.sixes(*in_first_slot(function))
 
 
 def of_slots(judge, other=None):
@@ -84,11 +89,11 @@ def of_alike(function, judge):
 
 
 def of_by_slot(function):
-    clause_labels.by_slot(function, World(Settings("4x16")), 4 if function.name.endswith("4") else 6)
+    clause_labels.by_slot(function, World(Settings("4x16"), function.hook), 4 if function.name.endswith("4") else 6)
 
 
 def of_counted4(function, layout="4x16"):
-    clause_labels.four(function, *in_first_slot(layout))
+    clause_labels.four(*in_first_slot(function, layout))
 
 
 def of_3x21(function):
@@ -100,33 +105,33 @@ def of_5x12(function):
 
 
 def of_counted6(function):
-    clause_labels.six(function, *in_first_slot())
+    clause_labels.six(*in_first_slot(function))
 
 
 def of_asked6(function):
-    clause_labels.asking(function, *in_first_slot())
+    clause_labels.asking(*in_first_slot(function))
 
 
 def of_twins(program, judge):
     """What is proved of the judge holds of this program, up to where packets are counted."""
     both = [counting.places(cuts_of(one)) for one in (the_program(judge, "filterd_judge"), program)]
-    twins.prove(the_program(judge, "filterd_judge"), program, World(Settings("4x16")), both)
+    twins.prove(the_program(judge, "filterd_judge"), program, World(Settings("4x16"), program.hook.of(False)), both)
 
 
 def of_counting(program):
     settings = Settings("4x16")
-    counting.prove(program, World(settings), settings, cuts_of(program))
+    counting.prove(program, World(settings, program.hook), settings, cuts_of(program))
 
 
 def the_program(judge, name):
-    return bytecode.read(judge, "xdp.frags", name)
+    return bytecode.read(judge, bytecode.hook_of(judge).section, name)
 
 
 def the_function(judge, name):
     return the_program(judge, name) if name == PROGRAM else bytecode.read(judge, ".text", name)
 
 
-def theorems(judge):
+def theorems(judge, layouts):
     """Name and what proves it, for each."""
     of = lambda name: the_function(judge, name)
     first = lambda kind: of(clauses.name(kind))
@@ -141,7 +146,7 @@ def theorems(judge):
     yield f"ports: {what}", of_wants, (of(ports.WANTS),)
     yield "ports: of every frame it is found where its IP header lies", of_header, (of(port.HEADER),)
     yield "ports: of every packet with a source it is found to which port it is sent", of_port, (of(port.PORT),)
-    for layout in LAYOUTS:
+    for layout in layouts:
         what = f"ports, lanes {layout}: a clause covers an IPv4 source if its set holds it; words read once and in order"
         yield what, of_four, (first("4"), layout)
     yield "ports: a clause covers an IPv6 source if its set holds it; words read once for each prefix and in order", of_six, (first("6"),)
@@ -149,7 +154,7 @@ def theorems(judge):
     yield "ports: each IPv6 length beyond /64 is looked up for it", of_longer, (first("longer"),)
     for family in (4, 6):
         yield f"ports: what drops an IPv{family} source counts it, by its slot", of_by_slot, (of(f"{clause_labels.COUNT_CLAUSE}{family}"),)
-    for layout in LAYOUTS:
+    for layout in layouts:
         what = f"ports, lanes {layout}: an IPv4 source counts for the list whose label stands beside it in the clause's tables"
         yield what, of_counted4, (first("count4"), layout)
     what = "an IPv6 source counts for the list of its /64 if that made it a hit; else of the levels, of a shorter prefix, or a longer one"

@@ -7,6 +7,7 @@ use filter_common::ports::Clause;
 use filter_common::sets::{SLOTS, SetName};
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::Effects;
+use filterd::kernel::hook::Hook;
 use filterd::kernel::{
     Filter, LabelSource, Needs, Occupancy, SetNeeds, SixTargets, Truth, WantedTargets, grace,
 };
@@ -30,7 +31,8 @@ struct Addresses(HashSet<u32>);
 impl Blocked {
     /// Tables under these pins, with room for so many and with these in them.
     pub fn blocking(pins: &Path, room: u64, addresses: impl IntoIterator<Item = u32>) -> Self {
-        let filter = Filter::open(pins).expect("root may load programs");
+        let mut filter = Filter::open(pins).expect("root may load programs");
+        filter.expect(&[Hook::Xdp, Hook::Tc]).expect("the broker is here");
         let mut blocked = Self { tables: filter, listed: Listed::default() };
         blocked.reserve(room);
         blocked.add(addresses);

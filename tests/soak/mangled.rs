@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, BYSTANDER, Net, Traffic, home};
+use harness::{ATTACKER, BYSTANDER, Net, Traffic, children_of, home};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -141,9 +141,8 @@ impl Mangled {
     fn end(mut self) {
         for (signal, patience) in [(Signal::SIGTERM, 5), (Signal::SIGKILL, 30)] {
             let id = self.strace.id();
-            let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
-            for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
-                let _ = kill(Pid::from_raw(child), signal);
+            for child in children_of(id).unwrap_or_default() {
+                let _ = kill(Pid::from_raw(child as i32), signal);
             }
             let begun = Instant::now();
             while self.is_alive() && begun.elapsed() < Duration::from_secs(patience) {

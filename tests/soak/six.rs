@@ -9,6 +9,7 @@ use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix6, Target};
 use filterd::blocklist::{Blocklist, Change, Polarity, ReleaseFrom, Timestamp, Want};
 use filterd::daemon::commit::Protection;
+use filterd::kernel::hook::Hook;
 use filterd::kernel::window::Window;
 use filterd::kernel::{Filter, Occupancy};
 
@@ -27,7 +28,8 @@ impl Blocked6 {
         let wanted: BTreeSet<Prefix6> = prefixes.into_iter().collect();
         let mut blocklist = Blocklist::default();
         blocklist.apply(&want(wanted.iter().copied()), NOW).expect("there is room for a list");
-        let filter = Filter::open(pins).expect("root may load programs");
+        let mut filter = Filter::open(pins).expect("root may load programs");
+        filter.expect(&[Hook::Xdp, Hook::Tc]).expect("the broker is here");
         Self { protection: Protection::begin(blocklist, filter).expect("there is memory"), wanted }
     }
 

@@ -1,4 +1,4 @@
-//! `prove`: proves the compiled judge that this build embeds with z3. The theorems are Python, in `tests/proof`;
+//! `prove`: proves the compiled judges that this build embeds with z3. The theorems are Python, in `tests/proof`;
 //! docs/internals/proof.md lists them.
 
 use std::fs;
@@ -16,7 +16,7 @@ use crate::tools::python;
 /// The solver, and what reads object files.
 const PACKAGES: &str = include_str!("tools/python/proof.txt");
 
-/// The object whose programs judge.
+/// The object with the judge for XDP. The proof finds all others beside it.
 const JUDGE: &str = "judge";
 
 /// How much of it.
@@ -39,7 +39,7 @@ impl Prove {
         let python = python::with("proof", PACKAGES)?;
         let directory = workspace::target()?.join("proof");
         fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-        // The root lies beside the judge, as it does in what comes with the source.
+        // The other objects lie beside the judge, as they do in what comes with the source.
         for (name, object) in compiled::objects()? {
             let place = directory.join(name);
             fs::write(&place, object).with_context(|| format!("cannot write {}", place.display()))?;

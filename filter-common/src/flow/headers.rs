@@ -8,6 +8,12 @@ use crate::hash::Address6;
 pub trait Bytes {
     /// The words at `at` in network byte order, or none if the frame ends before.
     fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]>;
+
+    /// The word at `at`, which begins with a type: that of an Ethernet header, or of a tag.
+    #[inline(always)]
+    fn kind(&self, at: usize) -> Option<[u32; 1]> {
+        self.words(at)
+    }
 }
 
 /// The protocols that flows can have.
@@ -68,7 +74,7 @@ pub fn carried(frame: &impl Bytes, peer: End) -> Option<Carried> {
     let mut at = FIRST_TYPE;
     let mut tags = 0;
     while tags <= MOST_TAGS {
-        let [word] = frame.words(at)?;
+        let [word] = frame.kind(at)?;
         let kind = u32::from_be(word) >> 16;
         if kind == IPV4 {
             return ipv4(frame, at + TYPE, peer);
@@ -83,6 +89,22 @@ pub fn carried(frame: &impl Bytes, peer: End) -> Option<Carried> {
         tags += 1;
     }
     None
+}
+
+/// The length of all headers of a frame, to where the data of TCP or UDP begins.
+#[inline(always)]
+pub fn length(frame: &impl Bytes) -> Option<u32> {
+    const UDP_HEADER: u32 = 8;
+    let Carried { upper, at, .. } = carried(frame, End::Source)?;
+    let at = at?;
+    match upper {
+        Upper::Tcp => {
+            let [word] = frame.words(at + 12)?;
+            Some(at as u32 + (u32::from_be(word) >> 28) * 4)
+        }
+        Upper::Udp => Some(at as u32 + UDP_HEADER),
+        Upper::Icmp | Upper::Icmp6 => None,
+    }
 }
 
 /// The packet that an ICMP error of this protocol quotes. Its destination is the other end.

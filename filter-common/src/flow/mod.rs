@@ -7,6 +7,7 @@
 //! never is.
 
 pub(crate) mod headers;
+pub use headers::length as length_of_headers;
 
 use crate::hash::Address6;
 pub use headers::{Bytes, Upper as Protocol};

@@ -23,7 +23,7 @@ pub fn header(frame: &impl Bytes) -> u32 {
     let mut at = 12;
     let mut tags = 0;
     while tags <= MOST_TAGS {
-        let Some([word]) = frame.words(at) else { return 0 };
+        let Some([word]) = frame.kind(at) else { return 0 };
         let kind = u32::from_be(word) >> 16;
         if kind == IPV4 || kind == IPV6 {
             return 2 * (at as u32 + 2) + (kind == IPV6) as u32;

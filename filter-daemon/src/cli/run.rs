@@ -28,7 +28,7 @@ pub struct RunArguments {
     #[arg(long)]
     no_config: bool,
     /// How to attach [default: `mode` of the configuration, else auto]
-    #[arg(short, long, value_parser = mode, value_name = "auto|native|generic")]
+    #[arg(short, long, value_parser = mode, value_name = "auto|native|tc")]
     mode: Option<Mode>,
     /// Directory for what survives a restart, with copies of configuration and lists [default: /var/lib/filterd]
     #[arg(long, value_name = "DIR")]
@@ -275,8 +275,9 @@ fn mode(word: &str) -> Result<Mode, String> {
     match word {
         "auto" => Ok(Mode::Auto),
         "native" => Ok(Mode::Native),
+        "tc" => Ok(Mode::Tc),
         "generic" => Ok(Mode::Generic),
-        _ => Err("write auto, native or generic".to_owned()),
+        _ => Err("write auto, native or tc".to_owned()),
     }
 }
 

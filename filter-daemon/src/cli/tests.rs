@@ -57,9 +57,9 @@ fn interfaces_alone_run_the_daemon() {
 
 #[test]
 fn every_place_can_be_moved() {
-    let run = run("filterd --config f.yaml --mode generic --socket s --state-dir d --pin-dir /sys/fs/bpf/x");
+    let run = run("filterd --config f.yaml --mode tc --socket s --state-dir d --pin-dir /sys/fs/bpf/x");
     assert_eq!(run.config, ConfigFile::Named("f.yaml".into()));
-    assert_eq!(run.mode, Some(Mode::Generic));
+    assert_eq!(run.mode, Some(Mode::Tc));
     assert_eq!((run.socket, run.state_dir), ("s".into(), "d".into()));
     assert_eq!(run.pin_dir, PathBuf::from("/sys/fs/bpf/x"));
 }
@@ -156,7 +156,7 @@ fn invalid_options_are_explained() {
     assert!(error("filterd --iface eth/0").contains("'eth/0'"));
     assert!(error("filterd --iface eth0,eth1").contains("write --iface eth0 --iface eth1"));
     assert!(error("filterd --iface eth*").contains("is not a pattern"));
-    assert!(error("filterd --iface eth0 --mode fast").contains("auto, native or generic"));
+    assert!(error("filterd --iface eth0 --mode fast").contains("auto, native or tc"));
     assert!(error("filterd --iface eth0 --on-exit stay").contains("detach or keep"));
     assert!(
         error("filterd --on-exit keep add 203.0.113.7").contains("--on-exit is an option of `filterd run`")

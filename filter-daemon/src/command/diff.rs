@@ -60,8 +60,8 @@ fn render(found: &Reply, clock: &Clock) -> String {
     lines.extend(found.settings.iter().map(|setting| printable::on_one_line(setting).to_string()));
     let how = match found.attach_mode.as_deref() {
         Some("native") => " in native mode",
-        Some("generic") => " in generic mode",
-        _ => " in native mode, else in generic mode",
+        Some("tc" | "generic") => " by TC",
+        _ => " in native mode, else by TC",
     };
     lines.extend(interfaces("would try to attach to", &found.attach).map(|line| line + how));
     lines.extend(interfaces("would detach from", &found.detach));
@@ -315,7 +315,7 @@ mod tests {
         };
         let expected = "\
 enforce: true, packets would be dropped
-would try to attach to eth1 in native mode, else in generic mode
+would try to attach to eth1 in native mode, else by TC
 list `drop` (new): 2,000 entries would come
   + 192.0.2.0
   + 192.0.2.1

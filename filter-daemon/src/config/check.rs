@@ -117,7 +117,8 @@ const ON_EXIT: [(&str, OnExit); 2] = [("detach", OnExit::Detach), ("keep", OnExi
 const COUNTERS: [(&str, Counters); 2] = [("total", Counters::Total), ("lists", Counters::Lists)];
 const MATCHES: [(&str, Matches); 2] = [("all", Matches::All), ("new", Matches::New)];
 
-const MODES: [(&str, Mode); 3] = [("auto", Mode::Auto), ("native", Mode::Native), ("generic", Mode::Generic)];
+const MODES: [(&str, Mode); 4] =
+    [("auto", Mode::Auto), ("native", Mode::Native), ("tc", Mode::Tc), ("generic", Mode::Generic)];
 
 /// Returns the valid part of the document, and all faults in it. Relative paths are resolved against
 /// `folder`.
@@ -173,11 +174,11 @@ fn mode(faults: &mut ValueFaults, node: Node, config: &mut Config) {
         return;
     }
     let meant = match word.text.as_str() {
-        "skb" | "xdpgeneric" => Some("generic"),
+        "skb" | "xdpgeneric" => Some("tc"),
         "drv" | "driver" | "xdpdrv" => Some("native"),
         other => nearest(other, MODES.map(|(name, _)| name)),
     };
-    let help = meant.map_or("use auto, native or generic".into(), |meant| format!("did you mean {meant}?"));
+    let help = meant.map_or("use auto, native or tc".into(), |meant| format!("did you mean {meant}?"));
     faults.tell(word.node, format!("there is no mode `{}`", excerpt(&word.text)), help);
 }
 

@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::source::file::{self, FileError};
 use crate::source::{Limits, ReadOptions};
+use crate::text::Explanation;
 pub use check::MOST_LISTS;
 #[cfg(test)]
 pub use check::keys;
@@ -130,7 +131,9 @@ pub enum Mode {
     Auto,
     /// In the driver, or not at all.
     Native,
-    /// In the network stack, which is slower but always possible.
+    /// Behind the driver, by TC.
+    Tc,
+    /// The former name of `Tc`, from when filterd used generic XDP there.
     Generic,
 }
 
@@ -140,8 +143,23 @@ impl Mode {
         match self {
             Self::Auto => "auto",
             Self::Native => "native",
+            Self::Tc => "tc",
             Self::Generic => "generic",
         }
+    }
+
+    /// Whether both attach in the same way.
+    pub fn is_like(self, other: Self) -> bool {
+        let plain = |mode| if mode == Self::Generic { Self::Tc } else { mode };
+        plain(self) == plain(other)
+    }
+
+    /// The warning about a former name.
+    pub fn warning(self) -> Option<Explanation> {
+        (self == Self::Generic).then(|| {
+            let message = "`mode: generic` now means `mode: tc`: filterd no longer uses generic XDP";
+            Explanation::new(message, "write `mode: tc` or `mode: auto` in the configuration")
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! `filterd detach`: removes the objects that a filterd which no longer runs has left in the kernel.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub fn detach(detach: &Detach) -> ExitCode {
             // The operator removed the filter on purpose, so that no start needs to report a gap.
             _ = pins_note::detached(&detach.socket, &pins);
             let told = console::ended(tell(detach, &pins, removed.as_ref()));
-            let is_all = removed.is_none_or(|removed| removed.out_of_reach.is_empty());
+            let is_all = removed.is_none_or(|removed| out_of_reach(&removed).next().is_none());
             if is_all { told.into() } else { Exit::Partly.into() }
         }
         Err(error @ KernelError::Taken(_)) => refuse(detach, &error.explain().message),
@@ -65,21 +66,23 @@ fn refuse(detach: &Detach, why: &str) -> ExitCode {
 fn tell(detach: &Detach, pins: &Path, removed: Option<&RemovedPins>) -> io::Result<()> {
     let interfaces = removed.map_or(&[][..], |removed| &removed.interfaces);
     let left = removed.map_or(&[][..], |removed| &removed.left);
-    let out_of_reach = removed.map_or(&[][..], |removed| &removed.out_of_reach);
+    let out_of_reach: Vec<_> = removed.into_iter().flat_map(out_of_reach).collect();
     if detach.json {
         let mut told = serde_json::json!({ "detached": interfaces, "left": left });
         if !out_of_reach.is_empty() {
-            told["out_of_reach"] = out_of_reach.into();
+            let names: BTreeSet<_> = out_of_reach.iter().map(|(_, name)| name).collect();
+            told["out_of_reach"] = serde_json::json!(names);
         }
         return console::write_json(&told);
     }
-    for name in out_of_reach {
+    for (side, name) in out_of_reach {
         let name = printable::on_one_line(name);
+        let filter = if side == "ingress" { "the filter" } else { "the egress filter of `match: new`" };
         let message = format!(
-            "{name}: nothing is dropped any more, but the egress filter of `match: new` stays, because it is in another network namespace"
+            "{name}: nothing is dropped any more, but {filter} stays, because it is in another network namespace"
         );
         let remedy = format!(
-            "to remove it and all other egress filters, run in that namespace: tc filter del dev {name} egress"
+            "to remove it and all other {side} filters, run in that namespace: tc filter del dev {name} {side}"
         );
         eprintln!("{}", console::laid_out(&Explanation::new(message, remedy)));
     }
@@ -98,6 +101,12 @@ fn tell(detach: &Detach, pins: &Path, removed: Option<&RemovedPins>) -> io::Resu
         eprintln!("filterd: {} is not filterd's and was left in place", printable::path(path))
     });
     written
+}
+
+/// The filters that stay, by their side and interface.
+fn out_of_reach(removed: &RemovedPins) -> impl Iterator<Item = (&'static str, &String)> {
+    let received = removed.received_out_of_reach.iter().map(|name| ("ingress", name));
+    received.chain(removed.sent_out_of_reach.iter().map(|name| ("egress", name)))
 }
 
 /// The answer if there are no pins. It names their directory, because another filterd may use another one.

@@ -89,7 +89,7 @@ impl Owner {
         match self.interfaces.look_ahead(&after, modes, self.protection.filter_mut()).await {
             Ok(interfaces) => {
                 let on_trial_until = self.configuration.trial.until();
-                let waits = (then != modes.now).then(|| self.configuration.waits_for(then));
+                let waits = (!then.is_like(modes.now)).then(|| self.configuration.waits_for(then));
                 let now =
                     CurrentState { config: &self.config, interfaces, mode: then, waits, on_trial_until };
                 self.diff.begin(Comparison::begin(read, now, self.protection.blocklist()));
@@ -202,7 +202,7 @@ impl Owner {
     async fn follow(&mut self, config: Config, mut reloaded: Reloaded) -> Reloaded {
         let before = std::mem::replace(&mut self.config, config);
         self.configuration.set_mode(self.mode());
-        let is_other_mode = self.config.mode != before.mode && self.run.mode.is_none();
+        let is_other_mode = !self.config.mode.is_like(before.mode) && self.run.mode.is_none();
         let waits = self.configuration.waits_for(self.config.mode);
         let mode = (is_other_mode && !waits).then(|| settings::mode(self.config.mode, Phrasing::Is));
         if is_other_mode && waits {

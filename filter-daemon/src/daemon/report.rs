@@ -52,7 +52,9 @@ impl Owner {
             let message = format!("{message}; with `enforce: false` the pause changes nothing");
             Explanation { message, remedy }
         });
-        let remarks = paused.into_iter().chain(self.tampered.remarks()).chain(self.config.metrics.warnings());
+        let remarks = paused.into_iter().chain(self.tampered.remarks()).chain(self.mode().warning());
+        let remarks = remarks.chain(self.interfaces.iter().filter_map(WatchedInterface::warning));
+        let remarks = remarks.chain(self.config.metrics.warnings());
         remarks.chain(self.privileges.remarks()).collect()
     }
 

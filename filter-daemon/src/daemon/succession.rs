@@ -112,6 +112,6 @@ mod tests {
         assert!(!is_taken(&["ehh0"], &["eth0"], eth0));
         let accepted = &[("eth0", "native"), ("eth1", "native"), ("usb0", "accepted")];
         assert!(is_taken(&["eth0", "usb0"], &["eth0", "eth1"], accepted), "somebody has said so");
-        assert!(!is_taken(&["eth0", "ehh1"], &["eth0", "eth1"], &[("eth0", "native"), ("eth1", "generic")]));
+        assert!(!is_taken(&["eth0", "ehh1"], &["eth0", "eth1"], &[("eth0", "native"), ("eth1", "tcx")]));
     }
 }

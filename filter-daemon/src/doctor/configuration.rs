@@ -4,12 +4,19 @@ use std::path::Path;
 
 use super::findings::told;
 use super::{Findings, Subject};
-use crate::config::{self, Config, ConfigError};
+use crate::config::{self, Config, ConfigError, Mode};
 use crate::control::wire::status::NOT_FILTERED;
 use crate::source::file::FileError;
 use crate::text::{Explain, printable};
 
 const CHECK: &str = "configuration";
+
+/// What the configuration wants to be filtered.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Wanted {
+    pub interfaces: WantedInterfaces,
+    pub mode: Mode,
+}
 
 /// The interfaces to filter.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,8 +28,13 @@ pub enum WantedInterfaces {
 
 /// Reads the configuration, and returns the wanted interfaces: those that were named, those of the
 /// configuration, and those that a daemon filters already.
-pub fn check(subject: &Subject, findings: &mut Findings) -> WantedInterfaces {
+pub fn check(subject: &Subject, findings: &mut Findings) -> Wanted {
     let config = subject.config.as_ref().and_then(|path| read(path, subject.is_config_named, findings));
+    let mode = config.as_ref().map_or(Mode::Auto, |config| config.mode);
+    Wanted { interfaces: interfaces(config, subject, findings), mode }
+}
+
+fn interfaces(config: Option<Config>, subject: &Subject, findings: &mut Findings) -> WantedInterfaces {
     let mut names = config
         .map_or_else(|| subject.interfaces.clone(), |config| config.interfaces_besides(&subject.interfaces));
     if let Some(status) = subject.daemon.answer() {

@@ -4,11 +4,13 @@
 use nix::unistd::geteuid;
 
 use super::card::Card;
-use super::configuration::WantedInterfaces;
+use super::configuration::{Wanted, WantedInterfaces};
 use super::device::Device;
 use super::findings::{Findings, Health};
+use super::xdp::XdpFinding;
 use super::{Subject, card, xdp};
-use crate::kernel::{AttachMode, UNNAMED, probe};
+use crate::config::{Mode, pin};
+use crate::kernel::{KernelError, UNNAMED, probe};
 use crate::text::{Explain, Explanation, printable};
 
 const CHECK: &str = "interface";
@@ -18,8 +20,8 @@ const XDP: &str = "xdp";
 const DISPATCHER: &str = "xdp_dispatcher";
 
 /// Checks the wanted interfaces. If none is named, checks those that could be filtered.
-pub fn check(wanted: &WantedInterfaces, devices: &[Device], subject: &Subject, findings: &mut Findings) {
-    let chosen = match wanted {
+pub fn check(wanted: &Wanted, devices: &[Device], subject: &Subject, findings: &mut Findings) {
+    let chosen = match &wanted.interfaces {
         WantedInterfaces::Named(names) => names.clone(),
         WantedInterfaces::Nothing => candidates(devices),
     };
@@ -28,7 +30,7 @@ pub fn check(wanted: &WantedInterfaces, devices: &[Device], subject: &Subject, f
     }
     for name in &chosen {
         match devices.iter().find(|device| device.name() == name) {
-            Some(device) => look_at(device, devices, subject, findings),
+            Some(device) => look_at(device, devices, wanted.mode, subject, findings),
             None if is_accepted(name, subject) => {
                 let told = "there is no such interface, which was accepted (`filterd reload --accept`)";
                 findings.of(name, CHECK, Health::Ok, told.to_owned(), None);
@@ -59,7 +61,7 @@ fn candidates(devices: &[Device]) -> Vec<String> {
     devices.iter().filter(is_one).map(|device| device.name().to_owned()).collect()
 }
 
-fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mut Findings) {
+fn look_at(device: &Device, devices: &[Device], mode: Mode, subject: &Subject, findings: &mut Findings) {
     let by_number = |index: Option<u32>| devices.iter().find(|other| Some(other.known.index) == index);
     let master = by_number(device.master);
     let lower = by_number(device.lower).filter(|_| !device.leads_elsewhere);
@@ -80,7 +82,14 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
         );
     }
     if let Some(occupant) = &device.known.occupant {
-        return whose(device, occupant, subject, findings);
+        return whose(device, occupant, mode, subject, findings);
+    }
+    if let Some(told) = attached_by_tc(device, subject) {
+        return findings.of(device.name(), XDP, Health::Ok, told, None);
+    }
+    if let Some(other) = probe::another_in_tc(&device.known, &subject.pin_dir) {
+        let told = other.explain();
+        return findings.of(device.name(), XDP, Health::Fail, told.message, told.remedy);
     }
     // The kernel refuses a program on an interface if one is attached to an interface above it.
     let above = |other: &&Device| {
@@ -89,17 +98,13 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
                 || other.lower == Some(device.known.index) && !other.leads_elsewhere && !other.is("veth"))
     };
     if let Some(above) = devices.iter().find(above) {
+        let (health, use_tc) = without_native(mode);
         let told = format!(
-            "an XDP program is attached to {}, which is above it: the kernel allows none below",
+            "an XDP program is attached to {}, which is above it: the kernel allows none below{use_tc}",
             above.name()
         );
-        return findings.of(
-            device.name(),
-            XDP,
-            Health::Fail,
-            told,
-            Some(format!("ip link show dev {}", above.name())),
-        );
+        let remedy = format!("ip link show dev {}", above.name());
+        return findings.of(device.name(), XDP, health, told, Some(remedy));
     }
     let mut card = card::of(device.known.index);
     if is_bond(device) {
@@ -111,6 +116,19 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
     }
     if is_bond(device) {
         parts(device, devices, card::of, findings);
+    }
+}
+
+/// Says that filterd is attached there by TC, according to the daemon, or else to the pins.
+fn attached_by_tc(device: &Device, subject: &Subject) -> Option<String> {
+    let known = subject.daemon.answer().into_iter().flat_map(|status| &status.interfaces);
+    let mut modes = known.filter(|known| known.name == device.name()).map(|known| known.mode.as_str());
+    let mode = modes.next().filter(|mode| matches!(*mode, "tcx" | "clsact"));
+    let is_pinned = || subject.pin_dir.join("links").join(pin::of(device.name())).symlink_metadata().is_ok();
+    let pins = printable::path(&subject.pin_dir);
+    match mode {
+        Some(mode) => Some(format!("filterd is attached here in {mode} mode (pins at {pins})")),
+        None => is_pinned().then(|| format!("filterd is attached here by TC (pins at {pins})")),
     }
 }
 
@@ -133,7 +151,8 @@ fn parts(bond: &Device, devices: &[Device], card_of: fn(u32) -> Card, findings: 
     }
     for part in parts {
         let expected = xdp::expect(part, None, &card_of(part.known.index));
-        for (health, told, remedy) in expected.into_iter().filter(|(health, ..)| *health != Health::Ok) {
+        let matters = |(health, told, _): &XdpFinding| *health != Health::Ok || told.ends_with(xdp::USES_TC);
+        for (health, told, remedy) in expected.into_iter().filter(matters) {
             let told = format!("{told} (it is a part of {})", printable::on_one_line(bond.name()));
             findings.of(part.name(), XDP, health, told, remedy);
         }
@@ -163,40 +182,56 @@ fn described(device: &Device, master: Option<&Device>) -> String {
 fn whose(
     device: &Device,
     occupant: &crate::kernel::interface::Occupant,
+    mode: Mode,
     subject: &Subject,
     findings: &mut Findings,
 ) {
     let name = device.name();
     if probe::pinned_root(&subject.pin_dir) == Some(occupant.id) {
         let pins = printable::path(&subject.pin_dir);
-        return match occupant.mode {
-            AttachMode::Native => findings.of(
-                name,
-                XDP,
-                Health::Ok,
-                format!("filterd is attached here in native mode (pins at {pins})"),
-                None,
-            ),
-            AttachMode::Generic => {
-                let told = format!(
-                    "filterd is attached here in generic mode (pins at {pins}), which is several times slower"
-                );
-                findings.of(name, XDP, Health::Warn, told, Some(format!("ip -details link show dev {name}")));
-            }
-        };
+        let told = format!("filterd is attached here in native mode (pins at {pins})");
+        return findings.of(name, XDP, Health::Ok, told, None);
     }
     let (program, refusal) = probe::refusal(occupant, name);
-    judge_other(name, &program, refusal.explain(), geteuid().is_root(), findings);
+    // Beside another filterd there is no way.
+    let mode = if matches!(refusal, KernelError::Occupied { .. }) { Mode::Native } else { mode };
+    judge_other(name, &program, refusal.explain(), mode, geteuid().is_root(), findings);
+}
+
+/// How bad it is that XDP is not available, and what filterd does then.
+fn without_native(mode: Mode) -> (Health, &'static str) {
+    match mode {
+        Mode::Native => (Health::Fail, ""),
+        Mode::Auto => (Health::Ok, "; filterd uses TC, which costs more than native XDP"),
+        Mode::Tc | Mode::Generic => (Health::Ok, "; filterd uses TC, as configured"),
+    }
 }
 
 /// Reports a program that seems to be another one's. Without root no program has a name, so it may be
 /// filterd's own.
-fn judge_other(name: &str, program: &str, told: Explanation, is_root: bool, findings: &mut Findings) {
+fn judge_other(
+    name: &str,
+    program: &str,
+    told: Explanation,
+    mode: Mode,
+    is_root: bool,
+    findings: &mut Findings,
+) {
     if program == UNNAMED && !is_root {
         return findings
             .could_not_see(format!("the owner of the XDP program on {}", printable::on_one_line(name)));
     }
-    findings.of(name, XDP, Health::Fail, told.message, remedy(program, name, told.remedy));
+    let (health, message) = match mode {
+        Mode::Native => (Health::Fail, told.message),
+        Mode::Auto | Mode::Tc | Mode::Generic => (
+            Health::Warn,
+            format!(
+                "{}; filterd works by TC beside it, and never sees what it drops or redirects",
+                told.message
+            ),
+        ),
+    };
+    findings.of(name, XDP, health, message, remedy(program, name, told.remedy));
 }
 
 /// libxdp's dispatcher may run several programs, which its own tool detaches.
@@ -214,6 +249,7 @@ mod tests {
     use super::super::tests::machine;
     use super::*;
     use crate::kernel::KernelInterface;
+    use crate::kernel::interface::Framing;
 
     /// The kernel has no interface with such a number.
     fn device(name: &str, kind: Option<&str>, number: u32, master: Option<u32>) -> Device {
@@ -222,6 +258,8 @@ mod tests {
                 name: name.into(),
                 index: 2_000_000_000 + number,
                 mtu: 1500,
+                framing: Framing::Ethernet,
+                is_veth: false,
                 occupant: None,
             },
             kind: kind.map(str::to_owned),
@@ -238,7 +276,8 @@ mod tests {
     fn told(wanted: &str, devices: &[Device]) -> Vec<(String, String, String)> {
         let (_root, subject) = machine(&[]);
         let mut findings = Findings::default();
-        check(&WantedInterfaces::Named(vec![wanted.to_owned()]), devices, &subject, &mut findings);
+        let interfaces = WantedInterfaces::Named(vec![wanted.to_owned()]);
+        check(&Wanted { interfaces, mode: Mode::Auto }, devices, &subject, &mut findings);
         let all = findings.all().iter();
         let told = |it: &super::super::Finding| {
             let interface = it.interface.clone().unwrap_or_default();
@@ -249,18 +288,22 @@ mod tests {
 
     #[test]
     fn unknown_program_is_left_to_root() {
-        let told = |program: &str, is_root| {
+        let told = |program: &str, mode, is_root| {
             let mut findings = Findings::default();
             let explanation = Explanation::new("eth0 already has an XDP program", "remove it");
-            judge_other("eth0", program, explanation, is_root, &mut findings);
+            judge_other("eth0", program, explanation, mode, is_root, &mut findings);
             findings.unseen();
             let found = &findings.all()[0];
             (found.health, found.message.clone(), found.remedy.clone().unwrap())
         };
         let unseen = "not checked without root: the owner of the XDP program on eth0";
-        assert_eq!(told(UNNAMED, false), (Health::Warn, unseen.to_owned(), "sudo filterd doctor".to_owned()));
-        assert_eq!(told(UNNAMED, true).0, Health::Fail);
-        assert_eq!(told("other", false).0, Health::Fail);
+        let unseen = (Health::Warn, unseen.to_owned(), "sudo filterd doctor".to_owned());
+        assert_eq!(told(UNNAMED, Mode::Native, false), unseen);
+        assert_eq!(told(UNNAMED, Mode::Native, true).0, Health::Fail);
+        assert_eq!(told("other", Mode::Native, false).0, Health::Fail);
+        let (health, message, _) = told("other", Mode::Auto, false);
+        assert_eq!(health, Health::Warn);
+        assert!(message.ends_with("never sees what it drops or redirects"), "{message}");
     }
 
     #[test]

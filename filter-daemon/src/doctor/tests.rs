@@ -123,11 +123,12 @@ fn without_daemon_the_configuration_names_interfaces() {
     subject.config = Some(root.path().join("f.yaml"));
     subject.interfaces = vec!["eth0".into()];
     let mut findings = Findings::default();
-    let wanted = configuration::check(&subject, &mut findings);
+    let wanted = configuration::check(&subject, &mut findings).interfaces;
     assert_eq!(wanted, configuration::WantedInterfaces::Named(vec!["eth0".into(), "eth1".into()]));
     (subject.config, subject.is_config_named) = (Some("/nowhere".into()), false);
     subject.interfaces.clear();
-    assert_eq!(configuration::check(&subject, &mut findings), configuration::WantedInterfaces::Nothing);
+    let wanted = configuration::check(&subject, &mut findings).interfaces;
+    assert_eq!(wanted, configuration::WantedInterfaces::Nothing);
 }
 
 #[test]

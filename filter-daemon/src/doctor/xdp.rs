@@ -3,6 +3,7 @@
 use super::card::{Card, XDP_BASIC, XDP_IN_PIECES};
 use super::device::Device;
 use super::findings::Health;
+use crate::kernel::interface::Framing;
 
 /// The longest frame in one page. The kernel reserves 256 bytes before it and 320 behind it, and the Ethernet
 /// header with a tag takes 18. Longer frames lie in pieces.
@@ -12,11 +13,20 @@ const LONGEST_WHOLE: u32 = 4096 - 256 - 320 - 18;
 /// free.
 const NEED_HALF: [&str; 2] = ["ena", "gve"];
 
+/// What a finding about an interface without native XDP ends with.
+pub const USES_TC: &str = "filterd uses TC, which costs more than native XDP";
+
 /// The severity, the message and the command that fixes it.
 pub type XdpFinding = (Health, String, Option<String>);
 
 /// The prediction for an interface without a program.
 pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<XdpFinding> {
+    if device.known.framing == Framing::Bare {
+        return vec![by_tc("its frames have no Ethernet header".to_owned(), None)];
+    }
+    if device.known.is_veth {
+        return vec![by_tc("native XDP slows down TCP on veth".to_owned(), None)];
+    }
     if let Some(said) = by_kind(device, lower) {
         return vec![said];
     }
@@ -25,7 +35,7 @@ pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<XdpFi
         return [vec![(Health::Ok, told.to_owned(), None)], hindrances(device, card, true)].concat();
     };
     if bits & XDP_BASIC == 0 {
-        return vec![generic("its driver does not support XDP".to_owned(), None)];
+        return vec![by_tc("its driver does not support XDP".to_owned(), None)];
     }
     let hindrances = hindrances(device, card, bits & XDP_IN_PIECES != 0);
     if hindrances.is_empty() { vec![(Health::Ok, "native XDP".to_owned(), None)] } else { hindrances }
@@ -34,22 +44,22 @@ pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<XdpFi
 /// Kinds that are known to refuse a program, with the interface to use instead.
 fn by_kind(device: &Device, lower: Option<&Device>) -> Option<XdpFinding> {
     if device.is_loopback {
-        return Some(generic("the loopback: no packet from outside arrives here".to_owned(), None));
+        return Some(by_tc("the loopback: no packet from outside arrives here".to_owned(), None));
     }
     let below = lower.map_or("the interface below it", Device::name);
     match device.kind.as_deref()? {
-        "vlan" => Some(generic(
+        "vlan" => Some(by_tc(
             format!(
                 "a VLAN of {below} has no native XDP, but {below} may have it, and filterd reads VLAN tags: filter {below} instead"
             ),
             Some(format!("filterd run --iface {below}")),
         )),
-        "bridge" => Some(generic(
+        "bridge" => Some(by_tc(
             "a bridge has no native XDP, and packets it forwards are not seen here: filter its ports instead"
                 .to_owned(),
             Some(format!("ip link show master {}", device.name())),
         )),
-        "macvlan" | "ipvlan" | "macvtap" | "ipvtap" => Some(generic(
+        "macvlan" | "ipvlan" | "macvtap" | "ipvtap" => Some(by_tc(
             format!("it shares {below}, which may have native XDP, and whose filter covers both"),
             Some(format!("filterd run --iface {below}")),
         )),
@@ -64,7 +74,7 @@ fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<XdpFindin
     let mut found = Vec::new();
     if mtu > LONGEST_WHOLE && !takes_pieces {
         let told = format!(
-            "its driver does not support fragmented frames, which an MTU of {mtu} needs: native XDP may be refused, and generic XDP is several times slower"
+            "its driver does not support fragmented frames, which an MTU of {mtu} needs: native XDP may be refused, and filterd then uses TC, which costs more"
         );
         found.push((Health::Warn, told, Some(format!("ip link set dev {name} mtu 1500"))));
     }
@@ -74,7 +84,7 @@ fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<XdpFindin
     let needs_half = device.driver.as_deref().is_some_and(|driver| NEED_HALF.contains(&driver));
     if let Some((now, most)) = card.channels.filter(|(now, most)| needs_half && now * 2 > *most) {
         let half = most / 2;
-        found.push(generic(
+        found.push(by_tc(
             format!("its driver needs half of its channels for XDP, but {now} of {most} are in use"),
             (half > 0).then(|| format!("ethtool -L {name} combined {half}")),
         ));
@@ -97,8 +107,9 @@ fn off(name: &str, card: &Card) -> Option<String> {
     (!off.is_empty()).then(|| format!("ethtool -K {name} {}", off.join(" ")))
 }
 
-fn generic(why: String, remedy: Option<String>) -> XdpFinding {
-    (Health::Warn, format!("{why}; generic XDP works, and is several times slower"), remedy)
+/// The finding for an interface that filterd filters by TC.
+fn by_tc(why: String, remedy: Option<String>) -> XdpFinding {
+    (Health::Ok, format!("{why}: {USES_TC}"), remedy)
 }
 
 #[cfg(test)]
@@ -108,7 +119,14 @@ mod tests {
 
     fn device(kind: Option<&str>) -> Device {
         Device {
-            known: KernelInterface { name: "eth0".into(), index: 2, mtu: 1500, occupant: None },
+            known: KernelInterface {
+                name: "eth0".into(),
+                index: 2,
+                mtu: 1500,
+                framing: Framing::Ethernet,
+                is_veth: false,
+                occupant: None,
+            },
             kind: kind.map(str::to_owned),
             master: None,
             lower: None,
@@ -131,7 +149,11 @@ mod tests {
     fn a_driver_that_runs_programs_takes_ours() {
         let said = expect(&device(None), None, &card(XDP_BASIC));
         assert_eq!(said, [(Health::Ok, "native XDP".to_owned(), None)]);
-        assert_eq!(expect(&device(None), None, &card(0))[0].0, Health::Warn);
+        assert!(
+            expect(&device(None), None, &card(0))[0]
+                .1
+                .ends_with("filterd uses TC, which costs more than native XDP")
+        );
         assert_eq!(
             expect(&device(None), None, &Card::default())[0].0,
             Health::Ok,

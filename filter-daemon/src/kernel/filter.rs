@@ -26,6 +26,7 @@ use filter_common::sets::{PerSet, SLOTS, SetName};
 use super::KernelError;
 use super::broker::Broker;
 use super::broker::request::Request;
+use super::hook::Hook;
 use super::lists::ListCounters;
 use super::maps::Maps;
 use super::needs::{Needs, Truth};
@@ -63,7 +64,9 @@ pub struct Filter {
 impl Filter {
     /// Opens the pins under `directory`, with the capabilities of this process.
     pub fn open(directory: &Path) -> Result<Self, KernelError> {
-        Broker::here(directory).map(Self::through)
+        let mut filter = Broker::here(directory).map(Self::through)?;
+        filter.expect(&[Hook::Xdp])?;
+        Ok(filter)
     }
 
     /// Creates empty tables in the kernel that `broker` reaches. A filter that an earlier daemon left keeps

@@ -4,11 +4,13 @@ use std::io;
 
 use futures_util::{StreamExt, TryStreamExt};
 use rtnetlink::MulticastGroup;
-use rtnetlink::packet_route::link::{LinkAttribute, LinkMessage, LinkXdp, XdpAttached};
+use rtnetlink::packet_route::link::{
+    InfoKind, LinkAttribute, LinkInfo, LinkLayerType, LinkMessage, LinkXdp, XdpAttached,
+};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use super::{AttachMode, KernelError};
+use super::KernelError;
 
 /// The current state of an interface.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -16,8 +18,47 @@ pub struct KernelInterface {
     pub name: String,
     pub index: u32,
     pub mtu: u32,
+    pub framing: Framing,
+    /// Whether its driver is veth.
+    pub is_veth: bool,
     /// The XDP program that is attached.
     pub occupant: Option<Occupant>,
+}
+
+/// What the frames of an interface begin with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Framing {
+    /// They begin with an Ethernet header.
+    #[default]
+    Ethernet,
+    /// The packet itself, as on tun, WireGuard, PPP and tunnels.
+    Bare,
+    /// A header that filterd does not know.
+    Unknown,
+}
+
+impl Framing {
+    /// The framing of interfaces with this hardware type.
+    fn of(kind: LinkLayerType) -> Self {
+        const ETHERNET: [LinkLayerType; 2] = [LinkLayerType::Ether, LinkLayerType::Loopback];
+        const BARE: [LinkLayerType; 8] = [
+            LinkLayerType::None,
+            LinkLayerType::Ppp,
+            LinkLayerType::Tunnel,
+            LinkLayerType::Tunnel6,
+            LinkLayerType::Sit,
+            LinkLayerType::Ipgre,
+            LinkLayerType::Ip6gre,
+            LinkLayerType::Rawip,
+        ];
+        if ETHERNET.contains(&kind) {
+            Self::Ethernet
+        } else if BARE.contains(&kind) {
+            Self::Bare
+        } else {
+            Self::Unknown
+        }
+    }
 }
 
 /// An XDP program on an interface.
@@ -25,7 +66,8 @@ pub struct KernelInterface {
 pub struct Occupant {
     /// The kernel's number of the program.
     pub id: u32,
-    pub mode: AttachMode,
+    /// Whether it runs in the stack (generic XDP), and not in the driver.
+    pub is_generic: bool,
 }
 
 /// All interfaces of this network namespace.
@@ -42,10 +84,11 @@ pub async fn named(name: &str) -> Result<Option<KernelInterface>, KernelError> {
     Ok(all().await?.into_iter().find(|interface| interface.name == name))
 }
 
-/// Sends a message whenever an interface appears, disappears or changes. Several changes may result in one
+/// Sends a message whenever an interface appears, disappears or changes, or when its filters do. Several changes may result in one
 /// message.
 pub fn changes() -> io::Result<mpsc::Receiver<()>> {
-    let (connection, _, mut messages) = rtnetlink::new_multicast_connection(&[MulticastGroup::Link])?;
+    let (connection, _, mut messages) =
+        rtnetlink::new_multicast_connection(&[MulticastGroup::Link, MulticastGroup::Tc])?;
     let (tell, told) = mpsc::channel(1);
     tokio::spawn(connection);
     tokio::spawn(async move {
@@ -60,14 +103,23 @@ pub fn changes() -> io::Result<mpsc::Receiver<()>> {
 
 /// Parses a message about one interface.
 pub fn read(message: &LinkMessage) -> KernelInterface {
-    let mut interface =
-        KernelInterface { name: String::new(), index: message.header.index, mtu: 0, occupant: None };
+    let mut interface = KernelInterface {
+        name: String::new(),
+        index: message.header.index,
+        mtu: 0,
+        framing: Framing::of(message.header.link_layer_type),
+        is_veth: false,
+        occupant: None,
+    };
     for attribute in &message.attributes {
         if let LinkAttribute::IfName(name) = attribute {
             interface.name.clone_from(name);
         }
         if let LinkAttribute::Mtu(mtu) = attribute {
             interface.mtu = *mtu;
+        }
+        if let LinkAttribute::LinkInfo(about) = attribute {
+            interface.is_veth = about.iter().any(|about| matches!(about, LinkInfo::Kind(InfoKind::Veth)));
         }
         if let LinkAttribute::Xdp(details) = attribute {
             interface.occupant = occupant(details);
@@ -79,6 +131,7 @@ pub fn read(message: &LinkMessage) -> KernelInterface {
 fn occupant(details: &[LinkXdp]) -> Option<Occupant> {
     let id =
         details.iter().find_map(|detail| if let LinkXdp::ProgId(id) = detail { Some(*id) } else { None })?;
-    let generic = details.iter().any(|detail| matches!(detail, LinkXdp::Attached(XdpAttached::SocketBuffer)));
-    Some(Occupant { id, mode: if generic { AttachMode::Generic } else { AttachMode::Native } })
+    let is_generic =
+        details.iter().any(|detail| matches!(detail, LinkXdp::Attached(XdpAttached::SocketBuffer)));
+    Some(Occupant { id, is_generic })
 }

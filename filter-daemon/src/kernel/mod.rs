@@ -17,6 +17,7 @@ mod family;
 mod filter;
 pub mod grace;
 mod growth;
+pub mod hook;
 pub mod interface;
 mod kind;
 mod levels;
@@ -41,7 +42,7 @@ pub mod version;
 mod ways;
 pub mod window;
 
-pub use attached::{AttachMode, Attachment, Link};
+pub use attached::{AttachMode, AttachReason, Attachment, Link};
 pub use broker::counts::{InterfaceDrops, PacketCounts};
 pub use broker::leftovers;
 pub use broker::request::Repairs;

@@ -9,10 +9,11 @@ use aya::programs::{ProgramInfo, ProgramType, loaded_programs};
 use aya::sys::{BpfHelper, is_helper_supported, is_map_supported, is_program_supported};
 
 use super::KernelError;
-use super::broker::occupied;
 use super::broker::surroundings::LoadedPrograms;
+use super::broker::{occupied, root, tc};
 use super::error::errno_of;
-use super::interface::Occupant;
+use super::hook::Hook;
+use super::interface::{KernelInterface, Occupant};
 
 #[derive(Debug)]
 pub struct Feature {
@@ -64,6 +65,21 @@ pub fn is_compiled() -> Option<bool> {
 pub fn refusal(occupant: &Occupant, interface: &str) -> (String, KernelError) {
     let neighbours = LoadedPrograms::look();
     (neighbours.name_of(occupant.id), occupied::refusal(occupant, interface, &neighbours))
+}
+
+/// The error for an interface that a filterd filters by TC whose pins are in another directory.
+pub fn another_in_tc(interface: &KernelInterface, directory: &Path) -> Option<KernelError> {
+    let ours = [Hook::Tc, Hook::TcBare].map(|hook| {
+        let root = ProgramInfo::from_pin(directory.join(format!("root{}", hook.suffix())));
+        root.ok().map(|root| root.id())
+    });
+    let neighbours = LoadedPrograms::look();
+    let others =
+        tc::roots_on(interface.index, root::NAME_TC).into_iter().filter(|id| !ours.contains(&Some(*id)));
+    let other = others
+        .map(|id| Occupant { id, is_generic: false })
+        .find(|it| occupied::is_filterd(it.id, &neighbours))?;
+    Some(occupied::refusal(&other, &interface.name, &neighbours))
 }
 
 /// The kernel's number of the root program that is pinned in this directory.

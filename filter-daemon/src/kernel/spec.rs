@@ -105,6 +105,8 @@ impl JudgeSpec {
             samples: self.samples,
             sets: PerSet::from_fn(|name| self.sets[name].words(self.counts_by_list(name))),
             ports: self.clauses.map(|clause| clause.map_or(PortSettings::OFF, |it| PortSettings::new(&it))),
+            // The broker sets it for each program of the judge.
+            bare: 0,
         }
     }
 }

@@ -48,11 +48,12 @@ pub const FAMILIES: [MetricFamily; 11] = [
     ),
     MetricFamily::gauge(
         "filterd_interface_mode_info",
-        "Always 1; its labels are the mode of an interface (native, generic, none) and its driver.",
+        "Always 1; its labels are the mode of an interface (native, tcx, clsact, none), why it has this mode, and its driver.",
         |snapshot, series| {
             for one in &snapshot.interfaces {
-                let driver = one.driver.as_deref().unwrap_or("");
-                series.tell(&[("interface", &one.name), ("mode", &one.mode), ("driver", driver)], 1);
+                let [driver, reason] = [&one.driver, &one.reason].map(|text| text.as_deref().unwrap_or(""));
+                let mode = [("interface", &*one.name), ("mode", &one.mode), ("reason", reason)];
+                series.tell(&[mode[0], mode[1], mode[2], ("driver", driver)], 1);
             }
         },
     ),

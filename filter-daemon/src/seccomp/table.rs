@@ -136,8 +136,9 @@ const WAITING: CallRule = Only("FIONBIO, FIONREAD", &[&[Is(1, libc::FIONBIO)], &
 const ABOUT_A_DESCRIPTOR: CallRule = Only("information about a descriptor", &[&[Is(0, 15)]]);
 
 /// The permitted commands of `enum bpf_cmd`: maps and elements (0–4, 21, 22), programs (5), pins (6, 7),
-/// information (15), BTF (18), links (28, 29, 34). Excluded are other programs and maps by ID, attachments
-/// without a link, test runs, tracing, iterators, statistics and tokens.
+/// information (15), the numbers of the programs on an interface (16), BTF (18), links (28, 29, 34). Excluded are
+/// other programs and maps by ID, attachments without a link, test runs, tracing, iterators, statistics and
+/// tokens.
 const MAPS_PROGRAMS_LINKS: CallRule = Only(
     "maps, programs, pins and links, not by id",
     &[
@@ -150,6 +151,7 @@ const MAPS_PROGRAMS_LINKS: CallRule = Only(
         &[Is(0, 6)],
         &[Is(0, 7)],
         &[Is(0, 15)],
+        &[Is(0, 16)],
         &[Is(0, 18)],
         &[Is(0, 21)],
         &[Is(0, 22)],

@@ -17,6 +17,8 @@ mod drops;
 mod flow_map;
 #[path = "../../src/frame.rs"]
 mod frame;
+#[path = "../../src/hook/xdp.rs"]
+mod hook;
 #[path = "../../src/length_by_length.rs"]
 mod length_by_length;
 mod lengths;

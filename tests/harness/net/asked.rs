@@ -78,11 +78,15 @@ impl Net {
         row["packets"].as_u64().expect("packets are counted")
     }
 
-    /// What the kernel says is attached to an interface of the host: `ip -json link`, `xdp`.
+    /// The mode of an interface that filterd filters by TC on this kernel.
+    pub fn tc_mode(&self) -> &'static str {
+        // Links of TCX came with Linux 6.6.
+        if linux() >= (6, 6) { "tcx" } else { "clsact" }
+    }
+
+    /// What is attached to an interface of the host for received frames: `Namespace::attached`.
     pub fn attached(&self, interface: &str) -> Option<Value> {
-        let links = self.host.ip(&format!("-json -details link show {interface}"));
-        let links: Value = serde_json::from_str(&links).expect("ip speaks JSON");
-        links[0].get("xdp").cloned()
+        self.host.attached(interface)
     }
 
     /// Switches on those interfaces of the host that were off. The kernel sees to the other end in its own time: what the peer
@@ -107,4 +111,12 @@ impl Net {
     pub fn peer(&self) -> &Namespace {
         &self.peer
     }
+}
+
+/// The version of this kernel.
+fn linux() -> (u32, u32) {
+    let kernel = nix::sys::utsname::uname().expect("a kernel has a name");
+    let release = kernel.release().to_string_lossy().into_owned();
+    let mut numbers = release.split(['.', '-']).map_while(|number| number.parse().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }

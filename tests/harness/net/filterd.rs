@@ -1,5 +1,6 @@
 //! The life of its filterd: started, configured, ended.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -146,13 +147,29 @@ impl Net {
 
     /// Writes the configuration anew; filterd hears of it by a reload.
     pub fn configure(&self, config: &str) {
-        self.home.write("filterd.yaml", said(config));
+        self.home.write("filterd.yaml", &said(config));
     }
 }
 
+thread_local! {
+    /// The mode of configurations that name none.
+    static MODE: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
+
+/// Tells a story, with this mode wherever its configuration names none.
+pub fn in_mode(mode: &'static str, story: impl FnOnce()) {
+    MODE.set(Some(mode));
+    story();
+    MODE.set(None);
+}
+
 /// A configuration that says nothing is none; a story that says nothing means one that blocks nothing.
-fn said(config: &str) -> &str {
-    if config.is_empty() { "block: []" } else { config }
+fn said(config: &str) -> String {
+    let config = if config.is_empty() { "block: []" } else { config };
+    match MODE.get().filter(|_| !config.contains("mode:")) {
+        Some(mode) => format!("{config}\nmode: {mode}"),
+        None => config.to_owned(),
+    }
 }
 
 /// Those of `arguments` whose flags are not among these.
@@ -161,7 +178,7 @@ pub(super) fn without(arguments: Vec<String>, flags: &[&str]) -> Vec<String> {
 }
 
 pub(super) fn daemon_arguments(home: &Home, config: &str) -> Vec<String> {
-    let file = home.write("filterd.yaml", said(config));
+    let file = home.write("filterd.yaml", &said(config));
     let mut arguments = home.daemon_arguments();
     arguments.extend(["--config".to_owned(), file.display().to_string()]);
     if !config.contains("interfaces:") {

@@ -1,6 +1,5 @@
 //! Another filterd takes the place of the running one, or fails to.
 
-use std::fs;
 use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +10,7 @@ use nix::unistd::Pid;
 use super::filterd::{daemon_arguments, without};
 use super::{Net, PATIENCE};
 use crate::home::{self, Home};
-use crate::{Daemon, Reply};
+use crate::{Daemon, Reply, children_of};
 
 impl Net {
     /// Starts another filterd that takes the place of the running one.
@@ -122,8 +121,7 @@ impl Net {
 }
 
 fn end_children(process: u32) {
-    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
-    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    let children = children_of(process).unwrap_or_default().into_iter();
     // One that is gone already has done what was asked of it.
-    children.for_each(|child| _ = kill(Pid::from_raw(child), Signal::SIGKILL));
+    children.for_each(|child| _ = kill(Pid::from_raw(child as i32), Signal::SIGKILL));
 }

@@ -13,11 +13,11 @@ use super::connect_from;
 #[test]
 fn diff_predicts_interfaces_as_reload_does() {
     let mut net = Net::with_links(4);
-    net.start("interfaces: [eth0]\nblock: [192.0.2.77]");
+    net.start("interfaces: [eth0]\nmode: native\nblock: [192.0.2.77]");
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
     let came = net.peer().entered(|| connect_from(ATTACKER, 2222));
     let _accepted = listener.limited_accept().expect("it came");
-    net.configure("interfaces: [eth0]\nblock: [203.0.113.7]");
+    net.configure("interfaces: [eth0]\nmode: native\nblock: [203.0.113.7]");
     net.filterd(["reload"]).succeeds();
     let _foreign = ForeignProgram::attach(net.host(), "eth3");
     for (interfaces, code, held_back) in [
@@ -33,7 +33,7 @@ fn diff_predicts_interfaces_as_reload_does() {
         if interfaces.contains("lan2") {
             net.host().ip_all("link set eth2 down\nlink set eth2 name lan2\nlink set lan2 up\n");
         }
-        net.configure(&format!("interfaces: {interfaces}\nblock: [203.0.113.7]"));
+        net.configure(&format!("interfaces: {interfaces}\nmode: native\nblock: [203.0.113.7]"));
         let would = net.filterd(["diff", "--json"]).json();
         let told = net.filterd(["diff"]);
         let reloaded = net.filterd(["reload", "--json"]).exits(code).json();
@@ -91,12 +91,12 @@ fn diff_promises_no_untested_interface() {
         .exits(7)
         .says("nothing would change\n")
         .complains("lo would not be filtered: cannot");
-    for (mode, how) in [("auto", "native mode, else in generic mode"), ("generic", "generic mode")] {
+    for (mode, how) in [("auto", "in native mode, else by TC"), ("tc", "by TC")] {
         net.configure(&on("[eth0, lo]", mode));
-        net.filterd(["diff"]).exits(1).says(&format!("would try to attach to lo in {how}\n"));
+        net.filterd(["diff"]).exits(1).says(&format!("would try to attach to lo {how}\n"));
     }
     let found = net.filterd(["diff", "--json"]).exits(1).json();
-    assert_eq!((&found["attach"][0], &found["attach_mode"]), (&"lo".into(), &"generic".into()));
+    assert_eq!((&found["attach"][0], &found["attach_mode"]), (&"lo".into(), &"tc".into()));
     net.filterd(["reload"]).succeeds().says("attached to lo\n");
 }
 

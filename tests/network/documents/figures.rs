@@ -15,8 +15,8 @@ const SCRAPE: Table = Table { page: LOAD, heading: "A scrape with 990,000 entrie
 /// Claims of README with a measured number in place of `{}`: where it is measured, in which unit, with how many decimals.
 const MEASURED: [(&str, Table, &str, &str, f64, usize); 8] = [
     ("dropping a frame takes {} ns.", FRAMES, "filterd, native", "a listed frame", 1.0, 0),
-    ("xdp-filter take {}", FRAMES, "nftables, netdev ingress", "a listed frame", 1.0, 0),
-    (" to {} ns.", FRAMES, "xdp-filter", "a listed frame", 1.0, 0),
+    ("nftables and ipset take {}", FRAMES, "xdp-filter", "a listed frame", 1.0, 0),
+    (" to {} ns.", FRAMES, "iptables and ipset", "a listed frame", 1.0, 0),
     ("addresses listed, each takes {} bytes", BYTES, "filterd, list file", "1 000 000", 1.0, 2),
     ("with ten million, {} (", BYTES, "filterd, list file", "10 000 000", 1.0, 2),
     ("`filterd add` takes {} ms", MICROSECONDS, "filterd add, durable", "1 000 000", 1000.0, 1),
@@ -24,7 +24,7 @@ const MEASURED: [(&str, Table, &str, &str, f64, usize); 8] = [
     (
         "If its driver has no XDP, dropping a frame takes {} ns",
         FRAMES,
-        "filterd, generic",
+        "filterd, TC",
         "a listed frame",
         1.0,
         0,
@@ -32,7 +32,7 @@ const MEASURED: [(&str, Table, &str, &str, f64, usize); 8] = [
 ];
 
 /// Other words of README with numbers, and the words of a page or a test that hold them.
-const HELD: [(&str, &str, &str); 10] = [
+const HELD: [(&str, &str, &str); 12] = [
     ("With a million addresses listed", LIVE, "1 000 000 addresses are listed"),
     ("all 4,294,967,296 addresses", "tests/soak/exact/four.rs", "0..=u32::MAX"),
     ("a scrape of 990 lists", LOAD, "990,000 entries on 990 lists"),
@@ -41,6 +41,11 @@ const HELD: [(&str, &str, &str); 10] = [
         "its own addresses, its gateways, its name servers, and hosts with a login session",
         "tests/network/guard.rs",
         "guard_follows_addresses_routes_nameservers_and_sessions",
+    ),
+    (
+        "Before Linux 6.6, `tc qdisc del` removes a [filter in TC](docs/explanation/packet-path.md#where-it-happens)",
+        "docs/explanation/packet-path.md",
+        "`tcx` needs Linux 6.6.",
     ),
     (
         "128 MiB and 200 bytes for each entry",
@@ -53,8 +58,9 @@ const HELD: [(&str, &str, &str); 10] = [
         r#"["reload", "--confirm", "1s"]"#,
     ),
     ("fewer than one packet in 10^17", "filter-daemon/src/daemon/report.rs", "less than one packet in 10^17"),
-    ("measured with a veth pair on an Intel Xeon", LIVE, "on 2 × Intel(R) Xeon(R)"),
-    ("the others on an AMD EPYC", LOAD, "on 2 × AMD EPYC"),
+    ("measured with a veth pair ([live.md]", LIVE, "over a veth pair"),
+    ("all on an AMD EPYC", LIVE, "on 2 × AMD EPYC"),
+    ("all on an AMD EPYC", LOAD, "on 2 × AMD EPYC"),
 ];
 
 /// Measured rows of README's comparison.

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use filterd::fetch::{FetchError, Fetched};
-use harness::{Net, fetcher_of};
+use harness::{Net, children_of, fetcher_of};
 
 use super::say;
 use super::site::{A, Site};
@@ -97,8 +97,7 @@ fn child_of(spawner: u32) -> u32 {
 }
 
 fn children(process: u32) -> Vec<u32> {
-    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
-    children.split_whitespace().map(|child| child.parse().expect("a number")).collect()
+    children_of(process).unwrap_or_default()
 }
 
 /// A zombie is not.

@@ -156,7 +156,7 @@ fn load(
 ) -> Result<Ebpf, String> {
     let object = match mutant {
         None => JUDGE.to_vec(),
-        Some(mutant) => mutant.made_of(JUDGE).ok_or("it has no such instruction")?,
+        Some(mutant) => mutant.made_of(&JUDGE).ok_or("it has no such instruction")?,
     };
     let maps = tables.iter().map(|(name, map, _)| (*name, map.fd().as_fd()));
     let maps: Vec<_> = maps.chain([("FLOWS", flows.fd().as_fd())]).collect();

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use filterd::kernel::grace;
+use filterd::kernel::hook::Hook;
 use harness::Net;
 
 use super::traffic::{Sender, Traffic};
@@ -20,12 +21,21 @@ const MISTAKES: u32 = 1_000;
 
 #[test]
 fn ipv4_addresses_move() {
+    move_before(Hook::Xdp);
+}
+
+#[test]
+fn ipv4_addresses_move_before_tc() {
+    move_before(Hook::Tc);
+}
+
+fn move_before(hook: Hook) {
     let frames = rounds(20_000_000, 1_000_000_000) as u64;
     let (growths, relocations) = (rounds(3, 20), rounds(10_000, 300_000) as u64);
     let net = Net::new();
     let pins = net.home().pins();
     let mut churn = Churn { filter: Some(members(pins)), growths: 0, relocations: 0 };
-    let traffic = Traffic::new(&net, Sender::four(&net, MEMBERS));
+    let traffic = Traffic::new(&net, Sender::four(&net, MEMBERS), hook);
 
     let seen = traffic.during(|seen| {
         while seen().arrived() < frames || churn.growths < growths || churn.relocations < relocations {
@@ -48,7 +58,7 @@ fn ipv4_addresses_move() {
     });
     assert!(control.passed_of_members >= ENOUGH && control.dropped_of_unlisted() > 0, "{control:?}");
     println!(
-        "{} frames in native mode during {} relocations and {} growths: 0 of {} listed passed, 0 of {} unlisted dropped\n\
+        "{} frames in {hook:?} during {} relocations and {} growths: 0 of {} listed passed, 0 of {} unlisted dropped\n\
          control, entries that leave before they come again: {} of {} listed passed; \
          {MISTAKES} unlisted sources listed by mistake: {} unlisted dropped",
         seen.arrived(),

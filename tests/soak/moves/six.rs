@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use filter_common::target::Prefix;
 use filterd::kernel::grace;
+use filterd::kernel::hook::Hook;
 use harness::Net;
 
 use super::traffic::{Sender, Traffic};
@@ -25,12 +26,21 @@ const TOGETHER: usize = 64;
 
 #[test]
 fn ipv6_prefixes_move() {
+    move_before(Hook::Xdp);
+}
+
+#[test]
+fn ipv6_prefixes_move_before_tc() {
+    move_before(Hook::Tc);
+}
+
+fn move_before(hook: Hook) {
     let frames = rounds(5_000_000, 1_000_000_000) as u64;
     let (growths, packings, changes) = (rounds(4, 100), rounds(1, 100), rounds(2_000, 500_000));
     let net = Net::new();
     let mut churn = Churn::new(net.home().pins());
     let (members, strangers) = (churn.world.members(), churn.world.strangers());
-    let traffic = Traffic::new(&net, Sender::six(&net, &members, &strangers));
+    let traffic = Traffic::new(&net, Sender::six(&net, &members, &strangers), hook);
 
     let seen = traffic.during(|seen| {
         while seen().arrived() < frames
@@ -57,7 +67,7 @@ fn ipv6_prefixes_move() {
     });
     assert!(control.passed_of_members >= ENOUGH && control.dropped_of_unlisted() > 0, "{control:?}");
     println!(
-        "{} frames in native mode during {} relocations, {} growths and {} packings of the levels, while members lost {} outer \
+        "{} frames in {hook:?} during {} relocations, {} growths and {} packings of the levels, while members lost {} outer \
          and {} inner prefixes: 0 of {} listed passed, 0 of {} unlisted dropped\n\
          control, prefixes that leave before they come again: {} of {} listed passed; \
          {MISTAKES} strangers listed by mistake: {} unlisted dropped",

@@ -1,12 +1,16 @@
 //! Frames of members, which are listed all the time, and of unlisted sources: counted where they arrive, and where they pass.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
 use aya::Ebpf;
 use aya::maps::{MapData, PerCpuArray, ProgramArray};
+use aya::programs::links::LinkOrder;
+use aya::programs::tc::TcAttachOptions;
 use aya::programs::{SchedClassifier, TcAttachType, TestRun, TestRunAttrs, TestRunOptions, Xdp, XdpMode, tc};
+use filterd::kernel::hook::Hook;
 use harness::{Frame, Net};
 
 use crate::programs;
@@ -87,19 +91,30 @@ pub struct Traffic<'a> {
     sender: Sender,
     counters: PerCpuArray<MapData, u64>,
     _counting: Ebpf,
-    _slot: ProgramArray<MapData>,
+    _judged: Judged,
+}
+
+/// What keeps filterd's root program where frames meet it.
+enum Judged {
+    /// The slot behind the gate in XDP.
+    InDriver(#[allow(dead_code, reason = "it is held")] ProgramArray<MapData>),
+    /// The program and its link of TCX.
+    InTc(#[allow(dead_code, reason = "it is held")] SchedClassifier),
 }
 
 impl<'a> Traffic<'a> {
-    /// From this sender, past what is pinned.
-    pub fn new(net: &'a Net, sender: Sender) -> Self {
+    /// From this sender, past what is pinned for this hook.
+    pub fn new(net: &'a Net, sender: Sender, hook: Hook) -> Self {
         let pins = net.home().pins();
         let mut counting = programs::load(pins, &[]);
-        let slot = programs::aim(&mut counting, "ROOT", pins);
+        let judged = match hook {
+            Hook::Xdp => Judged::InDriver(programs::aim(&mut counting, "ROOT", pins)),
+            Hook::Tc | Hook::TcBare => Judged::InTc(net.host().inside(|| attach_tc(pins))),
+        };
         let counters =
             counting.take_map("SEEN").expect("the object has it").try_into().expect("one a processor");
         net.host().inside(|| attach(&mut counting));
-        Self { net, sender, counters, _counting: counting, _slot: slot }
+        Self { net, sender, counters, _counting: counting, _judged: judged }
     }
 
     /// What is seen while this is done, which may ask what has been seen so far.
@@ -141,6 +156,14 @@ impl Drop for Over<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// Programs of TCX run before filters of `clsact`, such as the one that counts what passes.
+fn attach_tc(pins: &Path) -> SchedClassifier {
+    let mut root = SchedClassifier::from_pin(pins.join("root-tc")).expect("it is pinned");
+    let order = TcAttachOptions::TcxOrder(LinkOrder::first());
+    root.attach_with_options("eth0", TcAttachType::Ingress, order).expect("this kernel has TCX (6.6)");
+    root
 }
 
 fn attach(counting: &mut Ebpf) {

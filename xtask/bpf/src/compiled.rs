@@ -4,9 +4,12 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 
 use crate::ebpf::{self, COMMITTED, Machine, OBJECTS, SOAK};
 use crate::manifest::Manifest;
@@ -34,13 +37,16 @@ fn watch() {
     println!("cargo::rerun-if-env-changed={}", ebpf::LOG);
 }
 
-/// For filter-daemon/build.rs: lays the objects where its code embeds them from.
+/// For filter-daemon/build.rs: lays the objects where its code embeds them from. They are compressed, because line
+/// information makes them large, and the daemon reads each only once.
 pub fn embed() -> Result<()> {
     watch();
     let beside =
         PathBuf::from(env::var_os("OUT_DIR").context("OUT_DIR is not set: this is for build scripts")?);
     for (object, bytes) in objects()? {
-        let written = fs::write(beside.join(object), bytes);
+        let mut compressed = ZlibEncoder::new(Vec::new(), Compression::best());
+        let compressed = compressed.write_all(&bytes).and_then(|()| compressed.finish());
+        let written = compressed.and_then(|bytes| fs::write(beside.join(format!("{object}.z")), bytes));
         written.with_context(|| format!("cannot write the BPF object {object} to {}", beside.display()))?;
     }
     Ok(())

@@ -61,7 +61,7 @@ struct Comparison {
 
 const FILTERS: [&str; 9] = [
     "filterd, native",
-    "filterd, generic",
+    "filterd, TC",
     "xdp-filter",
     "nftables, netdev ingress",
     "nftables, prerouting",

@@ -12,7 +12,7 @@ const LOCK: &str = "Cargo.lock";
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// What is built before the daemon, but for what this needs itself: a package, and all that it may depend on.
-const BEFORE_THE_DAEMON: (&str, &[&str]) = ("bpf-build", &["anyhow", "object"]);
+const BEFORE_THE_DAEMON: (&str, &[&str]) = ("bpf-build", &["anyhow", "flate2", "object"]);
 
 /// One line for each thing that could be another one tomorrow, or that the daemon's builders need not have built.
 pub fn complaints() -> Result<Vec<String>> {

@@ -15,7 +15,7 @@ use super::programs::Program;
 use crate::tools::{Place, Tools};
 
 /// In the order in which they must be loaded.
-const MODULES: [&str; 23] = [
+const MODULES: [&str; 36] = [
     "virtio_ring",
     "virtio",
     "virtio_pci_legacy_dev",
@@ -26,6 +26,19 @@ const MODULES: [&str; 23] = [
     "virtio_net",
     "veth",
     "macvlan",
+    "llc",
+    "stp",
+    "bridge",
+    "garp",
+    "mrp",
+    "8021q",
+    "tun",
+    "ip_tunnel",
+    "tunnel4",
+    "ipip",
+    "sit",
+    "gre",
+    "ip_gre",
     "tls",
     "bonding",
     "virtio_blk",

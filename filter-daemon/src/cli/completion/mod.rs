@@ -83,7 +83,7 @@ fn with_values(arg: Arg, path: &str) -> Arg {
         }
         "FORMAT" => arg.add(words("plain|ipset|nft|json")),
         "COMMAND" => arg.add(ArgValueCandidates::new(|| candidates(super::verbs()))),
-        // A name such as auto|native|generic lists all values.
+        // A name such as auto|native|tc lists all values.
         choice if choice.contains('|') => arg.add(words(choice)),
         _ => arg,
     }

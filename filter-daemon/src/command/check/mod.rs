@@ -18,7 +18,7 @@ use super::render::console::Console;
 use super::render::figure::{count, counted};
 use crate::accounts::{self, User};
 use crate::cli::{places, user_or_own};
-use crate::config::{self, Config, Mode};
+use crate::config::{self, Config};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{self, Failure, status};
 use crate::exit::Exit;
@@ -211,16 +211,12 @@ impl CheckOutput {
             valid: true,
             held_back: lists.iter().filter(|list| list.would_be.is_some()).count(),
             interfaces: config.interfaces.clone(),
-            mode: match config.mode {
-                Mode::Auto => "auto",
-                Mode::Native => "native",
-                Mode::Generic => "generic",
-            },
+            mode: config.mode.name(),
             enforce: config.enforce,
             block: config.block.len(),
             allow: config.allow.len(),
             lists,
-            warnings: config.metrics.warnings(),
+            warnings: config.mode.warning().into_iter().chain(config.metrics.warnings()).collect(),
         }
     }
 }

@@ -58,7 +58,9 @@ fn record(drop: &Drop) -> Option<Vec<u8>> {
     let frame: Vec<u8> = pairs.iter().map(byte).collect::<Option<_>>().filter(|_| rest.is_empty())?;
     let seconds = u32::try_from(drop.at / 1000).ok()?;
     let nanoseconds = u32::try_from(drop.at % 1000).ok()? * 1_000_000 + drop.nanoseconds;
-    let head = [seconds, nanoseconds, u32::try_from(frame.len()).ok()?, drop.bytes].map(u32::to_ne_bytes);
+    let captured = u32::try_from(frame.len()).ok()?;
+    // A frame without an Ethernet header has got one here.
+    let head = [seconds, nanoseconds, captured, drop.bytes.max(captured)].map(u32::to_ne_bytes);
     Some([head.concat(), frame].concat())
 }
 

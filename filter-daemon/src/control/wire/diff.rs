@@ -34,7 +34,7 @@ pub struct Reply {
     /// Interfaces that would be attached. A driver says whether it takes the filter only when it is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attach: Vec<String>,
-    /// The mode that would be tried for them: `auto` (native, else generic), `native` or `generic`.
+    /// The mode that would be tried for them: `auto` (native, else TC), `native` or `tc`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attach_mode: Option<String>,
     /// Interfaces that would no longer be filtered.

@@ -105,8 +105,11 @@ pub fn is_protected(interfaces: &[Interface], faults: &[Fault], is_paused: bool)
 pub struct Interface {
     /// Name of the list.
     pub name: String,
-    /// The mode: `native`, `generic`, `unknown` (it is in another network namespace), or `none` if it is not filtered.
+    /// The mode: `native`, `tcx`, `clsact`, `unknown` (it is in another network namespace), or `none` if it is not filtered.
     pub mode: String,
+    /// Why it has this mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Why it is not filtered, or where it is now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

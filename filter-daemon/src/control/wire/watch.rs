@@ -113,7 +113,8 @@ pub struct Drop {
     pub outcome: String,
     /// Length of the whole frame in bytes.
     pub bytes: u32,
-    /// First bytes of the frame in hexadecimal, at most 128. For users other than root they end after the last header.
+    /// First bytes of the frame in hexadecimal, at most 128. Where frames have no Ethernet header, they begin with one
+    /// without addresses. For users other than root they end after the last header.
     /// Missing for packets that pass because of a pause or `enforce: false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<String>,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tracing::{error, info, warn};
 
 use super::error::DaemonError;
+use super::sampling::SampledInterface;
 use crate::clock;
 use crate::config::Mode;
 use crate::control::wire::accept::Accept;
@@ -72,6 +73,16 @@ impl Interfaces {
     pub fn filtered(&self) -> Vec<(u32, String)> {
         let filtered = |one: &WatchedInterface| Some((one.attached()?.index, one.name().to_owned()));
         self.watched.iter().filter_map(filtered).collect()
+    }
+
+    /// The same with what their frames begin with.
+    pub fn sampled(&self) -> Vec<(u32, SampledInterface)> {
+        let sampled = |one: &WatchedInterface| {
+            let attached = one.attached()?;
+            let (name, framing) = (one.name().to_owned(), attached.framing);
+            Some((attached.index, SampledInterface { name, framing }))
+        };
+        self.watched.iter().filter_map(sampled).collect()
     }
 
     /// Interfaces that are not filtered, and interfaces that stay filtered because of them.
@@ -371,8 +382,9 @@ impl KernelState {
     /// The interface of this namespace that carries the link. Comparing the number alone is not enough,
     /// because another namespace may use it, too.
     fn under(&self, link: &Link) -> Option<&KernelInterface> {
-        let carries =
-            |found: &KernelInterface| found.occupant.as_ref().is_some_and(|it| it.id == link.program);
+        let carries = |found: &KernelInterface| {
+            link.is_found_here || found.occupant.as_ref().is_some_and(|it| it.id == link.program)
+        };
         self.there.iter().find(|interface| interface.index == link.index && carries(interface))
     }
 }

@@ -127,8 +127,8 @@ mod tests {
     use super::super::watched::MissedInterface;
     use super::*;
     use crate::clock;
-    use crate::kernel::interface::Occupant;
-    use crate::kernel::{AttachMode, KernelInterface};
+    use crate::kernel::KernelInterface;
+    use crate::kernel::interface::{Framing, Occupant};
     use crate::source::trouble::Phrasing;
 
     const OURS: u32 = 7;
@@ -139,6 +139,10 @@ mod tests {
             name: (*name).into(),
             index: *index,
             program: OURS,
+            mode: None,
+            is_found_here: false,
+            framing: Framing::Ethernet,
+            before: Vec::new(),
             formerly: None,
             egress: None,
         };
@@ -146,7 +150,9 @@ mod tests {
             name: (*name).into(),
             index: *index,
             mtu: 1500,
-            occupant: Some(Occupant { id: OURS, mode: AttachMode::Native }),
+            framing: Framing::Ethernet,
+            is_veth: false,
+            occupant: Some(Occupant { id: OURS, is_generic: false }),
         };
         let links: Vec<_> = links.iter().map(link).collect();
         let there = there.iter().map(one).collect();
@@ -193,7 +199,17 @@ mod tests {
 
     #[test]
     fn earlier_link_is_held_back() {
-        let link = Link { name: "eth0".into(), index: 2, program: OURS, formerly: None, egress: None };
+        let link = Link {
+            name: "eth0".into(),
+            index: 2,
+            program: OURS,
+            mode: None,
+            is_found_here: false,
+            framing: Framing::Ethernet,
+            before: Vec::new(),
+            formerly: None,
+            egress: None,
+        };
         let left = WatchedInterface::left(&link);
         assert!(left.is_held_back() && !left.is_named() && !left.is_missed() && !left.is_over());
         assert!(WatchedInterface::new("eth0".into()).is_missed());

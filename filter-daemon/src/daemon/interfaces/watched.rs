@@ -11,7 +11,7 @@ use tracing::info;
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::wire::{About, Fault, accept, status};
-use crate::kernel::{Attachment, Link};
+use crate::kernel::{AttachMode, AttachReason, Attachment, Link};
 use crate::source::trouble::Phrasing;
 use crate::text::Explanation;
 pub use course::AttachRefusal;
@@ -35,6 +35,8 @@ pub struct WatchedInterface {
     need_not_be_there: bool,
     /// Why own flows are not stored on it although they should be, and since when.
     forgetful: Option<(Instant, String)>,
+    /// The programs of others that see received frames before the filter.
+    before: Vec<u32>,
 }
 
 /// Why an interface is filtered that the configuration does not name.
@@ -91,6 +93,7 @@ impl WatchedInterface {
             unnamed: None,
             need_not_be_there: false,
             forgetful: None,
+            before: Vec::new(),
         }
     }
 
@@ -129,6 +132,11 @@ impl WatchedInterface {
         }
     }
 
+    /// The warning about how it is attached.
+    pub fn warning(&self) -> Option<Explanation> {
+        self.attached()?.reason?.warning(&self.name)
+    }
+
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -140,6 +148,7 @@ impl WatchedInterface {
         match &self.state {
             InterfaceState::Attached(attached, place) => {
                 told.mode = attached.mode().to_owned();
+                told.reason = attached.reason.map(AttachReason::clause);
                 told.note = self.note(place);
                 told.up_since = Some(clock::on_the_wall(self.since));
             }
@@ -167,7 +176,15 @@ impl WatchedInterface {
             ),
             UnnamedReason::HeldBack { .. } => "still filtered, although the configuration no longer lists it".to_owned(),
         });
-        let notes: Vec<_> = place.into_iter().chain(unnamed).collect();
+        let before = match &self.before[..] {
+            [] => None,
+            [one] => Some(format!("another program sees packets before the filter (id {one})")),
+            several => {
+                let ids: Vec<_> = several.iter().map(ToString::to_string).collect();
+                Some(format!("other programs see packets before the filter (ids {})", ids.join(", ")))
+            }
+        };
+        let notes: Vec<_> = place.into_iter().chain(unnamed).chain(before).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
@@ -302,9 +319,11 @@ impl WatchedInterface {
         }
     }
 
-    /// Records that it now runs this program.
+    /// Records that XDP now runs this program there.
     pub fn set_program(&mut self, program: u32) {
-        if let InterfaceState::Attached(attached, ..) = &mut self.state {
+        if let InterfaceState::Attached(attached, ..) = &mut self.state
+            && attached.mode == Some(AttachMode::Native)
+        {
             attached.program = program;
         }
     }

@@ -71,7 +71,7 @@ impl Owner {
         self.mind_trial();
         self.counting.look(&self.protection);
         self.expiry.expire(&mut self.protection, &mut self.capacity);
-        self.sampling.look(&mut self.protection, || self.interfaces.filtered());
+        self.sampling.look(&mut self.protection, || self.interfaces.sampled());
         self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {
             self.look_again().await;

@@ -27,7 +27,10 @@ impl Owner {
         self.flows.seed(filter);
         if attached.is_err() {
             filter.rollback()?;
-        } else if !self.config.enforce {
+        } else if let Some(told) = mode.warning() {
+            warn!("{told}");
+        }
+        if attached.is_ok() && !self.config.enforce {
             warn!("enforce is false: packets are counted, not dropped");
         }
         attached

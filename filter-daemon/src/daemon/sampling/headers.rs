@@ -49,6 +49,16 @@ pub fn read(frame: &[u8]) -> Option<Headers> {
     Some(Headers { protocol, ports, length })
 }
 
+/// A packet without an Ethernet header, behind one without addresses. Readers of frames expect one.
+pub fn with_ethernet(packet: &[u8]) -> Vec<u8> {
+    let kind: [u8; 2] = match packet.first().map(|first| first >> 4) {
+        Some(4) => [0x08, 0x00],
+        Some(6) => [0x86, 0xDD],
+        Some(_) | None => [0; 2],
+    };
+    [&[0; ETHERNET - 2][..], &kind, packet].concat()
+}
+
 /// The headers of a frame. If IP cannot be read, only the Ethernet header.
 pub fn of(frame: &[u8]) -> &[u8] {
     let length = read(frame).map_or(ETHERNET, |headers| headers.length);
@@ -159,6 +169,13 @@ mod tests {
         }
         assert_eq!(read(&frame(0x0806, &[&[0; 28]])), None);
         assert_eq!((0..60).find_map(|end| read(&frame(0x0800, &[&[0; 60]])[..end.min(14)])), None);
+    }
+
+    #[test]
+    fn packet_without_ethernet_header_gets_one() {
+        for (packet, kind) in [(&[0x45, 0, 0][..], 0x0800), (&[0x60], 0x86DD), (&[0x12], 0), (&[], 0)] {
+            assert_eq!(with_ethernet(packet)[12..], frame(kind, &[packet])[12..], "{packet:?}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::control::sources::{SampledSources, SourceOrder};
 use crate::control::watching::{SampledDrop, SamplingState};
 use crate::control::wire::snapshot::TopSources;
 use crate::control::wire::watch::Drop;
+use crate::kernel::interface::Framing;
 use crate::kernel::samples::{Sample, Samples};
 use crate::text::{Explain, Explanation};
 
@@ -43,7 +44,14 @@ pub struct Sampling {
     /// The counts of sources, while any are reported.
     sources: SampledSources,
     /// Interfaces by their numbers, as they were when sampling began, and later ones.
-    interfaces: HashMap<u32, String>,
+    interfaces: HashMap<u32, SampledInterface>,
+}
+
+/// An interface whose drops are sampled.
+#[derive(Clone, Debug)]
+pub struct SampledInterface {
+    pub name: String,
+    pub framing: Framing,
 }
 
 impl Sampling {
@@ -126,7 +134,11 @@ impl Sampling {
     }
 
     /// Reads the ring if that is due, and sends the samples to clients.
-    pub fn look(&mut self, protection: &mut Protection, filtered: impl FnOnce() -> Vec<(u32, String)>) {
+    pub fn look(
+        &mut self,
+        protection: &mut Protection,
+        filtered: impl FnOnce() -> Vec<(u32, SampledInterface)>,
+    ) {
         if self.until_due().is_none_or(|left| !left.is_zero()) {
             return;
         }
@@ -140,7 +152,11 @@ impl Sampling {
             self.interfaces = filtered().into_iter().collect();
         }
         let (now, wall) = (clock::kernel_now(), clock::since_1970());
-        for sample in samples {
+        for mut sample in samples {
+            let interface = self.interfaces.get(&sample.interface);
+            if interface.is_some_and(|interface| interface.framing == Framing::Bare) {
+                sample.frame = headers::with_ethernet(&sample.frame);
+            }
             let at = wall.saturating_sub(Duration::from_nanos(now.saturating_sub(sample.at)));
             let told = self.told(&sample, at, protection);
             if self.told > 0 {
@@ -179,7 +195,7 @@ impl Sampling {
             protocol: headers.map(|headers| headers::name(headers.protocol)),
             source_port: headers.and_then(|headers| headers.ports).map(|[source, _]| source),
             port: headers.and_then(|headers| headers.ports).map(|[_, port]| port),
-            interface: self.interfaces.get(&sample.interface).cloned(),
+            interface: self.interfaces.get(&sample.interface).map(|interface| interface.name.clone()),
             list: number.map(|number| number.name.to_string()),
             reason: reason.name().to_owned(),
             outcome: sample.outcome.name().to_owned(),

@@ -5,26 +5,33 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use aya::maps::MapData;
-use aya::programs::{ProgramFd, Xdp};
-use aya::{Ebpf, EbpfLoader, VerifierLogLevel, include_bytes_aligned};
+use aya::programs::{ProgramFd, SchedClassifier, Xdp};
+use aya::{Ebpf, EbpfLoader, VerifierLogLevel};
 use filter_common::reason::Enforcement;
 use filter_common::settings::{self, Settings};
 
 use super::super::KernelError;
 use super::super::error::may_please_the_verifier;
+use super::super::hook::Hook;
 use super::counters;
 use super::debug::DebugLines;
+use super::object;
 use super::pins::Pins;
 use super::request::{Blueprint, MapUse};
 use super::tables::{Tables, write_settings};
 
-pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge"));
-
+/// A judge: a program for each hook in use, all of the same blueprint.
 #[derive(Debug)]
 pub struct Judge {
+    programs: Vec<JudgeProgram>,
+    blueprint: Blueprint,
+}
+
+#[derive(Debug)]
+pub struct JudgeProgram {
+    hook: Hook,
     program: ProgramFd,
     id: u32,
-    blueprint: Blueprint,
     _lines: Option<DebugLines>,
 }
 
@@ -95,13 +102,31 @@ impl Loader {
     /// Loads a judge from this blueprint, on the maps that are pinned for it.
     pub fn load(
         &mut self,
+        hooks: &[Hook],
         blueprint: Blueprint,
         pins: &Pins,
         ring: Option<MapData>,
     ) -> Result<Judge, KernelError> {
-        let tables = Judge::open(&blueprint, pins, ring)?;
+        let mut judge = Judge { programs: Vec::new(), blueprint };
+        self.complete(&mut judge, hooks, pins, ring)?;
+        Ok(judge)
+    }
+
+    /// Loads the programs that a judge lacks for these hooks.
+    pub fn complete(
+        &mut self,
+        judge: &mut Judge,
+        hooks: &[Hook],
+        pins: &Pins,
+        ring: Option<MapData>,
+    ) -> Result<(), KernelError> {
+        let missing: Vec<_> = hooks.iter().filter(|hook| judge.program(**hook).is_none()).copied().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let tables = Judge::open(&judge.blueprint, pins, ring)?;
         let mut loader = self.any().unwrap_or_else(typeless);
-        let loaded = Judge::load(blueprint, &tables, &mut loader);
+        let loaded = judge.load(&missing, &tables, &mut loader);
         self.ready.push(loader);
         loaded
     }
@@ -109,6 +134,7 @@ impl Loader {
     /// Starts loading a judge in the background.
     pub fn foresee(
         &mut self,
+        hooks: Vec<Hook>,
         blueprint: Blueprint,
         pins: &Pins,
         ring: Option<MapData>,
@@ -117,10 +143,11 @@ impl Loader {
         let (loader, back, its) = (self.any_ready(), self.back.clone(), blueprint.clone());
         let load = move || {
             let mut loader = loader.unwrap_or_else(typeless);
-            let loaded = Judge::load(its, &tables, &mut loader);
+            let mut judge = Judge { programs: Vec::new(), blueprint: its };
+            let loaded = judge.load(&hooks, &tables, &mut loader);
             // The receiver may be gone.
             _ = back.send(loader);
-            loaded
+            loaded.map(|()| judge)
         };
         let begun = thread::Builder::new().name("judge".to_owned()).spawn(load);
         let loading = begun.map_err(|error| KernelError::load("begin to load the judge", error))?;
@@ -160,13 +187,11 @@ impl Judge {
     }
 
     fn load(
-        blueprint: Blueprint,
+        &mut self,
+        hooks: &[Hook],
         tables: &Tables,
         loader: &mut EbpfLoader<'static>,
-    ) -> Result<Self, KernelError> {
-        let failed =
-            |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
-        let settings = counters::known_to(&blueprint.settings);
+    ) -> Result<(), KernelError> {
         // Without the capability, a refusal is expected. Writing the log would then take longer than finding
         // the error.
         loader.verifier_log_level(if may_please_the_verifier() {
@@ -174,31 +199,29 @@ impl Judge {
         } else {
             VerifierLogLevel::DISABLE
         });
-        let mut object = tables.write_into(OBJECT).map_err(|error| failed(&error))?;
-        write_settings(&mut object, &settings).map_err(|error| failed(&error))?;
-        let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;
-        let program: &mut Xdp = object
-            .program_mut(if blueprint.has_ports { "filterd_ports" } else { "filterd_judge" })
-            .and_then(|program| program.try_into().ok())
-            .expect("the embedded object has these XDP programs");
-        program.load().map_err(|error| failed(&error))?;
-        let id = program.info().map_err(|error| failed(&error))?.id();
-        let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(|error| failed(&error))?;
-        let lines = DebugLines::follow(&mut object);
-        Ok(Self { program, id, blueprint, _lines: lines })
+        for hook in hooks {
+            self.programs.push(JudgeProgram::load(*hook, &self.blueprint, tables, loader)?);
+        }
+        Ok(())
     }
 
-    pub fn program(&self) -> &ProgramFd {
-        &self.program
+    /// The hooks that it has programs for.
+    pub fn hooks(&self) -> Vec<Hook> {
+        self.programs.iter().map(|program| program.hook).collect()
     }
 
-    pub fn id(&self) -> u32 {
-        self.id
+    /// Its program for this hook, if it has one.
+    pub fn program(&self, hook: Hook) -> Option<&JudgeProgram> {
+        self.programs.iter().find(|program| program.hook == hook)
     }
 
     /// True if it samples drops.
     pub fn samples(&self) -> bool {
         samples(&self.blueprint) != 0
+    }
+
+    pub fn blueprint(&self) -> &Blueprint {
+        &self.blueprint
     }
 
     pub fn maps(&self) -> &[MapUse] {
@@ -220,6 +243,57 @@ impl Judge {
         (is_paused || settings.samples != 0)
             .then(|| Blueprint { settings: resumed.as_words().to_vec(), ..self.blueprint.clone() })
     }
+}
+
+impl JudgeProgram {
+    fn load(
+        hook: Hook,
+        blueprint: &Blueprint,
+        tables: &Tables,
+        loader: &mut EbpfLoader<'static>,
+    ) -> Result<Self, KernelError> {
+        let failed =
+            |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
+        let settings = counters::known_to(&of_hook(&blueprint.settings, hook));
+        let bytes = if hook == Hook::Xdp { &object::JUDGE } else { &object::JUDGE_TC };
+        let mut object = tables.write_into(bytes).map_err(|error| failed(&error))?;
+        write_settings(&mut object, &settings).map_err(|error| failed(&error))?;
+        let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;
+        let name = if blueprint.has_ports { "filterd_ports" } else { "filterd_judge" };
+        let program = object.program_mut(name).expect("the embedded object has these programs");
+        let (id, fd) = match hook {
+            Hook::Xdp => {
+                let program: &mut Xdp = program.try_into().expect("they are programs of XDP");
+                program.load().map_err(|error| failed(&error))?;
+                (program.info().map_err(|error| failed(&error))?.id(), program.fd())
+            }
+            Hook::Tc | Hook::TcBare => {
+                let program: &mut SchedClassifier = program.try_into().expect("they are programs of TC");
+                program.load().map_err(|error| failed(&error))?;
+                (program.info().map_err(|error| failed(&error))?.id(), program.fd())
+            }
+        };
+        let program = fd.and_then(|fd| Ok(fd.try_clone()?)).map_err(|error| failed(&error))?;
+        let lines = DebugLines::follow(&mut object);
+        Ok(Self { hook, program, id, _lines: lines })
+    }
+
+    pub fn program(&self) -> &ProgramFd {
+        &self.program
+    }
+
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+}
+
+/// The settings for this hook.
+fn of_hook(words: &[u64], hook: Hook) -> Vec<u64> {
+    let mut words = words.to_vec();
+    if let Some(bare) = words.get_mut(settings::BARE) {
+        *bare = hook.is_bare().into();
+    }
+    words
 }
 
 /// True if such a judge checks own flows.

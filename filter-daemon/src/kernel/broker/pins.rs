@@ -6,6 +6,7 @@
 //! - `tables/` has the maps in use, numbered by generation.
 //! - A note (`former`) marks a link whose original name now belongs to another interface.
 
+mod aside;
 mod egress;
 mod former;
 mod removal;
@@ -22,6 +23,7 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use nix::unistd::{Uid, geteuid};
 
 use super::super::KernelError;
+use super::super::hook::Hook;
 use super::request::{MapName, MapPart, MapUse};
 use crate::accounts;
 use crate::config::pin;
@@ -139,9 +141,8 @@ impl Pins {
         if self.tables != SUCCESSOR {
             return Ok(());
         }
-        [self.directory.join(NEW_COUNTERS), self.new_root(), self.new_next()]
-            .iter()
-            .try_for_each(|path| remove_pin(path))?;
+        let new = Hook::ALL.into_iter().flat_map(|hook| [self.new_root(hook), self.new_next(hook)]);
+        new.chain([self.directory.join(NEW_COUNTERS)]).try_for_each(|path| remove_pin(&path))?;
         self.clear(SUCCESSOR, |_| true)
     }
 
@@ -168,24 +169,35 @@ impl Pins {
         &self.directory
     }
 
-    /// The root program, which stays attached.
-    pub fn root(&self) -> PathBuf {
-        self.directory.join("root")
+    /// The root program of this hook, which stays attached.
+    pub fn root(&self, hook: Hook) -> PathBuf {
+        self.of_hook("root", hook)
     }
 
     /// The slot through which the root program jumps to the judge.
-    pub fn next(&self) -> PathBuf {
-        self.directory.join("next")
+    pub fn next(&self, hook: Hook) -> PathBuf {
+        self.of_hook("next", hook)
     }
 
     /// The root program that is about to replace the current one.
-    pub fn new_root(&self) -> PathBuf {
-        self.directory.join("new-root")
+    pub fn new_root(&self, hook: Hook) -> PathBuf {
+        self.of_hook("new-root", hook)
     }
 
     /// The slot of the new root program.
-    pub fn new_next(&self) -> PathBuf {
-        self.directory.join("new-next")
+    pub fn new_next(&self, hook: Hook) -> PathBuf {
+        self.of_hook("new-next", hook)
+    }
+
+    fn of_hook(&self, name: &str, hook: Hook) -> PathBuf {
+        self.directory.join(format!("{name}{}", hook.suffix()))
+    }
+
+    /// The pins of all root programs and their slots.
+    fn roots(&self) -> impl Iterator<Item = PathBuf> {
+        Hook::ALL
+            .into_iter()
+            .flat_map(|hook| [self.root(hook), self.next(hook), self.new_root(hook), self.new_next(hook)])
     }
 
     /// The counters of packets.
@@ -231,30 +243,30 @@ impl Pins {
     }
 
     /// The version of the root program, if it is pinned together with its slot.
-    pub fn root_version(&self) -> io::Result<Option<String>> {
-        if !self.root().exists() || !self.next().exists() {
+    pub fn root_version(&self, hook: Hook) -> io::Result<Option<String>> {
+        if !self.root(hook).exists() || !self.next(hook).exists() {
             return Ok(None);
         }
         // A root without a note comes from before versions were noted.
-        Ok(Some(self.versions().next().map_or_else(String::new, |(version, _)| version)))
+        Ok(Some(self.versions(hook).next().map_or_else(String::new, |(version, _)| version)))
     }
 
     /// True if the root is noted to have this version.
-    pub fn has_version(&self, version: &str) -> bool {
-        self.directory.join(format!("{VERSION}{version}")).exists()
+    pub fn has_version(&self, hook: Hook, version: &str) -> bool {
+        self.version(hook, version).exists()
     }
 
     /// Notes the version of the root that is about to be pinned.
-    pub fn set_root_version(&self, version: &str) -> io::Result<()> {
-        self.versions().try_for_each(|(_, path)| fs::remove_dir(path))?;
-        fs::create_dir(self.directory.join(format!("{VERSION}{version}")))
+    pub fn set_root_version(&self, hook: Hook, version: &str) -> io::Result<()> {
+        self.versions(hook).try_for_each(|(_, path)| fs::remove_dir(path))?;
+        fs::create_dir(self.version(hook, version))
     }
 
     /// Replaces the old root and its slot by the new ones.
-    pub fn promote_root(&self, version: &str) -> io::Result<()> {
-        fs::rename(self.new_next(), self.next())?;
-        fs::rename(self.new_root(), self.root())?;
-        self.set_root_version(version)
+    pub fn promote_root(&self, hook: Hook, version: &str) -> io::Result<()> {
+        fs::rename(self.new_next(hook), self.next(hook))?;
+        fs::rename(self.new_root(hook), self.root(hook))?;
+        self.set_root_version(hook, version)
     }
 
     /// Removes the pins of all tables except these.
@@ -268,9 +280,14 @@ impl Pins {
         remove_pin(&self.table(map))
     }
 
-    /// Removes the root program and everything that depends on it, so that a new one can replace it.
-    pub fn forget_root(&self) -> io::Result<()> {
-        [self.root(), self.next(), self.counters()].iter().try_for_each(|path| remove_pin(path))?;
+    /// Removes the root program of a hook, so that a new one can replace it. Without the root for XDP, the
+    /// counters and tables have no owner either.
+    pub fn forget_root(&self, hook: Hook) -> io::Result<()> {
+        [self.root(hook), self.next(hook)].iter().try_for_each(|path| remove_pin(path))?;
+        if hook != Hook::Xdp {
+            return Ok(());
+        }
+        remove_pin(&self.counters())?;
         self.keep_tables(&[])
     }
 
@@ -297,11 +314,24 @@ impl Pins {
         Err(KernelError::Untrusted { path: path.to_owned(), why, is_ours, pins: self.directory.clone() })
     }
 
-    fn versions(&self) -> impl Iterator<Item = (String, PathBuf)> {
-        entries(&self.directory).into_iter().filter_map(|path| {
-            let version = path.file_name()?.to_str()?.strip_prefix(VERSION)?.to_owned();
-            Some((version, path))
+    fn version(&self, hook: Hook, version: &str) -> PathBuf {
+        self.directory.join(format!("{VERSION}{version}{}", hook.suffix()))
+    }
+
+    /// The noted versions of a hook's root, and their notes.
+    fn versions(&self, hook: Hook) -> impl Iterator<Item = (String, PathBuf)> {
+        self.all_versions().into_iter().filter_map(move |path| {
+            let version = path.file_name()?.to_str()?.strip_prefix(VERSION)?.strip_suffix(hook.suffix())?;
+            // Versions are hexadecimal, so that a hyphen begins the suffix of another hook.
+            (!version.contains('-')).then(|| (version.to_owned(), path.clone()))
         })
+    }
+
+    fn all_versions(&self) -> Vec<PathBuf> {
+        let is_note = |path: &PathBuf| {
+            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(VERSION))
+        };
+        entries(&self.directory).into_iter().filter(is_note).collect()
     }
 
     fn make_ours(&self, part: &str) -> Result<(), KernelError> {

@@ -4,6 +4,7 @@
 use filter_common::flow::KEY_WORDS;
 use serde::{Deserialize, Serialize};
 
+use super::super::hook::Hook;
 use super::super::{Attachment, KernelError, Link, Tampering};
 use super::counts::PacketCounts;
 use crate::config::Mode;
@@ -193,6 +194,8 @@ pub enum Request {
     },
     /// Hold every link that an earlier daemon left, under any name.
     Adopt,
+    /// Load judges for these hooks as well, because interfaces will be attached there.
+    Expect(Vec<Hook>),
     /// Report where the links are, and the programs on them.
     Look,
     /// Give every link our program again, for drivers that have lost it.

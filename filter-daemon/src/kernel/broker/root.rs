@@ -1,4 +1,5 @@
-//! The root program, which stays attached, and the one slot through which it calls the judge.
+//! A root program, which stays attached, and the one slot through which it calls the judge. There is one for
+//! each hook in use.
 //!
 //! A root that an earlier daemon left pinned is reused if it was built from the same object. Otherwise that
 //! daemon's filter keeps working until the first judge is published. Then each link gets the new root by one
@@ -9,25 +10,28 @@ use std::path::Path;
 use aya::maps::{Array, Map, MapData, MapError, ProgramArray};
 use aya::programs::links::{FdLink, PinnedLink};
 use aya::programs::xdp::XdpLink;
-use aya::programs::{ProgramFd, ProgramInfo, Xdp};
-use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::programs::{ProgramError, ProgramFd, ProgramInfo, SchedClassifier, Xdp};
+use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
 use tracing::info;
 
+use super::super::hook::Hook;
 use super::super::{KernelError, Tampering};
-use super::judge::Judge;
+use super::judge::{Judge, JudgeProgram};
 use super::mending::TamperingLog;
+use super::object;
 use super::pins::Pins;
 use super::storage;
-use crate::text::printable;
-
-static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root"));
 
 /// The name of the root program in the kernel.
 pub const NAME: &str = "filterd_root";
 
+/// The name of the root program for TC.
+pub const NAME_TC: &str = "filterd_tc_root";
+
 pub struct Root {
-    program: Xdp,
+    hook: Hook,
+    program: RootProgram,
     next: ProgramArray<MapData>,
     /// The same slot, for pinning it again. `seen` reads the number of the program in it.
     slot: MapData,
@@ -40,6 +44,12 @@ pub struct Root {
     is_new: bool,
 }
 
+/// The program, in the type that aya has for its hook.
+pub enum RootProgram {
+    Xdp(Xdp),
+    Tc(SchedClassifier),
+}
+
 /// A judge that packets meet.
 struct PublishedJudge {
     program: ProgramFd,
@@ -49,43 +59,43 @@ struct PublishedJudge {
 impl Root {
     /// Opens the pinned root program if its version is ours. Otherwise loads and pins a new one with its
     /// slot.
-    pub fn open(pins: &Pins) -> Result<Self, KernelError> {
-        let version = version();
+    pub fn open(hook: Hook, pins: &Pins) -> Result<Self, KernelError> {
+        let version = version(hook);
         let failed = |source| KernelError::no_bpffs(pins.directory(), &source);
-        let succeeds = match pins.root_version().map_err(failed)? {
+        let succeeds = match pins.root_version(hook).map_err(failed)? {
             Some(pinned) if pinned == version => false,
             Some(_) => true,
             None => {
-                pins.forget_root().map_err(failed)?;
-                pins.set_root_version(&version).map_err(failed)?;
+                pins.forget_root(hook).map_err(failed)?;
+                pins.set_root_version(hook, &version).map_err(failed)?;
                 false
             }
         };
-        let is_new = !succeeds && !pins.root().exists();
+        let is_new = !succeeds && !pins.root(hook).exists();
         if succeeds || is_new {
-            load(pins, succeeds)?;
+            load(hook, pins, succeeds)?;
         }
-        Self::pinned(pins, succeeds, is_new)
+        Self::pinned(hook, pins, succeeds, is_new)
     }
 
     /// Opens the pinned root: the new one, if it is to replace another version.
-    fn pinned(pins: &Pins, succeeds: bool, is_new: bool) -> Result<Self, KernelError> {
-        let program = if succeeds { pins.new_root() } else { pins.root() };
-        let next = if succeeds { pins.new_next() } else { pins.next() };
+    fn pinned(hook: Hook, pins: &Pins, succeeds: bool, is_new: bool) -> Result<Self, KernelError> {
+        let program = if succeeds { pins.new_root(hook) } else { pins.root(hook) };
+        let next = if succeeds { pins.new_next(hook) } else { pins.next(hook) };
         let failed =
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("open the root program", error);
         pins.must_be_ours(&program)?;
         pins.must_be_ours(&next)?;
-        let program = Xdp::from_pin(program, XdpAttachType::Interface).map_err(|error| failed(&error))?;
+        let program = RootProgram::from_pin(hook, &program).map_err(|error| failed(&error))?;
         let open = || MapData::from_pin(&next).map_err(|error| failed(&error));
         let slot = open()?;
         let seen = Array::try_from(Map::Array(open()?)).map_err(|error| failed(&error))?;
         let next = ProgramArray::try_from(Map::ProgramArray(open()?)).map_err(|error| failed(&error))?;
-        Ok(Self { program, next, slot, seen, met: None, succeeds, is_new })
+        Ok(Self { hook, program, next, slot, seen, met: None, succeeds, is_new })
     }
 
     /// The program to attach.
-    pub fn program(&mut self) -> &mut Xdp {
+    pub fn program(&mut self) -> &mut RootProgram {
         &mut self.program
     }
 
@@ -96,55 +106,50 @@ impl Root {
 
     /// The kernel's number of the program.
     pub fn id(&self) -> Result<u32, KernelError> {
-        let info: Result<ProgramInfo, _> = self.program.info();
+        let info = self.program.info();
         info.map(|info| info.id()).map_err(|error| KernelError::load("ask for the root program", error))
     }
 
-    /// Makes packets meet `judge` from now on, by one store.
-    pub fn publish(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
-        self.meet(judge, pins)?;
-        self.settle(pins)
-    }
-
-    /// Does the same, but changes no pin, so that the earlier filterd can come back.
-    pub fn meet(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
+    /// Makes packets meet this program of a judge from now on, by one store.
+    pub fn meet(&mut self, judge: &JudgeProgram) -> Result<(), KernelError> {
         let failed =
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("publish the judge", error);
         let program = judge.program().try_clone().map_err(|error| failed(&error))?;
         self.next.set(0, &program, 0).map_err(|error| failed(&error))?;
         self.met = Some(PublishedJudge { program, id: judge.id() });
-        if self.succeeds { self.succeed(pins) } else { Ok(()) }
+        Ok(())
     }
 
-    /// Gives every link this root again after another filterd had begun to replace it.
-    pub fn come_back(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
-        self.meet(judge, pins)?;
-        if self.succeeds { Ok(()) } else { self.succeed(pins) }
+    /// Empties the slot, so that a judge that no packet meets does not keep its tables.
+    pub fn rest(&mut self) -> Result<(), KernelError> {
+        if self.met.take().is_none() {
+            return Ok(());
+        }
+        let emptied = self.next.clear_index(&0);
+        emptied.map_err(|error| KernelError::load("empty the slot of the judge", error))
     }
 
-    /// Loads the same program again, and gives it to each link. The kernel does not inform the driver if a
-    /// link gets the program that it has already.
+    /// Whether another version's root is still to be replaced.
+    pub fn is_successor(&self) -> bool {
+        self.succeeds
+    }
+
+    /// Loads the same program again. The kernel does not inform the driver if a link gets the program that it
+    /// has already.
     pub fn renew(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
-        load(pins, true)?;
-        *self = Self::pinned(pins, true, false)?;
-        self.meet(judge, pins)?;
-        self.promote(pins)
-    }
-
-    fn promote(&mut self, pins: &Pins) -> Result<(), KernelError> {
-        self.succeeds = false;
-        pins.promote_root(&version()).map_err(|error| KernelError::load("pin the new root", error))
-    }
-
-    /// Gives every pinned link this root in place of an earlier one.
-    fn succeed(&mut self, pins: &Pins) -> Result<(), KernelError> {
-        pins.links().iter().try_for_each(|path| {
-            pins.must_be_ours(path)?;
-            self.update(path).map_err(|error| KernelError::load_of("give a link the new root", &*error))
-        })
+        load(self.hook, pins, true)?;
+        *self = Self::pinned(self.hook, pins, true, false)?;
+        judge.program(self.hook).map_or(Ok(()), |program| self.meet(program))
     }
 
     /// Moves the pins of this root to the places of the earlier one.
+    pub fn promote(&mut self, pins: &Pins) -> Result<(), KernelError> {
+        self.succeeds = false;
+        pins.promote_root(self.hook, &version(self.hook))
+            .map_err(|error| KernelError::load("pin the new root", error))
+    }
+
+    /// Moves the pins likewise, if this root has replaced that of another version.
     pub fn settle(&mut self, pins: &Pins) -> Result<(), KernelError> {
         if !self.succeeds {
             return Ok(());
@@ -176,58 +181,112 @@ impl Root {
         if self.succeeds {
             return Ok(());
         }
-        let (path, ours) = (pins.root(), self.id()?);
+        let (path, ours) = (pins.root(self.hook), self.id()?);
         let failed = |error| KernelError::load("look at the pin of the root program", error);
         let there = || ProgramInfo::from_pin(&path).map(|there| there.id()).map_err(failed);
         if mending.make_place(&path, ours, there)? {
             let pinned = self.program.pin(&path);
             pinned.map_err(|error| KernelError::load("pin the root program again", error))?;
         }
-        storage::pin_again(&self.slot, &pins.next(), mending)?;
-        if !pins.has_version(&version()) {
+        storage::pin_again(&self.slot, &pins.next(self.hook), mending)?;
+        let version = version(self.hook);
+        if !pins.has_version(self.hook, &version) {
             mending.note_missing();
-            pins.set_root_version(&version())
+            pins.set_root_version(self.hook, &version)
                 .map_err(|source| KernelError::no_bpffs(pins.directory(), &source))?;
         }
         Ok(())
     }
+}
 
-    /// Gives a link our program again after it had another one.
-    pub fn return_to(&mut self, link: &Path) -> Result<(), KernelError> {
-        self.update(link).map_err(|error| KernelError::load_of("give a link our program again", &*error))
+impl RootProgram {
+    fn from_pin(hook: Hook, pin: &Path) -> Result<Self, ProgramError> {
+        match hook {
+            Hook::Xdp => Xdp::from_pin(pin, XdpAttachType::Interface).map(Self::Xdp),
+            Hook::Tc | Hook::TcBare => SchedClassifier::from_pin(pin).map(Self::Tc),
+        }
     }
 
-    fn update(&mut self, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
-        let link = XdpLink::try_from(FdLink::from(PinnedLink::from_pin(path)?))?;
-        match self.program.attach_to_link(link) {
-            Ok(updated) => drop(self.program.take_link(updated)?),
-            // The link's interface is gone, so there is nothing to filter.
-            Err(error) => info!("{}: its link is dead ({error})", printable::path(path)),
+    fn info(&self) -> Result<ProgramInfo, ProgramError> {
+        match self {
+            Self::Xdp(program) => program.info(),
+            Self::Tc(program) => program.info(),
         }
+    }
+
+    fn pin(&mut self, at: &Path) -> Result<(), aya::pin::PinError> {
+        match self {
+            Self::Xdp(program) => program.pin(at),
+            Self::Tc(program) => program.pin(at),
+        }
+    }
+
+    /// The program, if it is one of XDP.
+    pub fn xdp(&mut self) -> Option<&mut Xdp> {
+        match self {
+            Self::Xdp(program) => Some(program),
+            Self::Tc(_) => None,
+        }
+    }
+
+    /// The program, if it is one of TC.
+    pub fn tc(&mut self) -> Option<&mut SchedClassifier> {
+        match self {
+            Self::Xdp(_) => None,
+            Self::Tc(program) => Some(program),
+        }
+    }
+
+    /// Gives the XDP link that is pinned there this program. Does nothing for another kind of link.
+    pub fn update_xdp(&mut self, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
+        let Some(program) = self.xdp() else { return Ok(()) };
+        let link = XdpLink::try_from(FdLink::from(PinnedLink::from_pin(path)?))?;
+        let updated = program.attach_to_link(link)?;
+        drop(program.take_link(updated)?);
         Ok(())
     }
 }
 
 /// The version that distinguishes this root from those of other builds.
-fn version() -> String {
-    format!("{:08x}", crc32fast::hash(OBJECT))
+fn version(hook: Hook) -> String {
+    format!("{:08x}", crc32fast::hash(compiled(hook).0))
 }
 
-fn load(pins: &Pins, succeeds: bool) -> Result<(), KernelError> {
-    let (root, next) = if succeeds { (pins.new_root(), pins.new_next()) } else { (pins.root(), pins.next()) };
+/// The compiled root, and the name of its program.
+fn compiled(hook: Hook) -> (&'static [u8], &'static str) {
+    match hook {
+        Hook::Xdp => (&object::ROOT, NAME),
+        Hook::Tc | Hook::TcBare => (&object::ROOT_TC, NAME_TC),
+    }
+}
+
+fn load(hook: Hook, pins: &Pins, succeeds: bool) -> Result<(), KernelError> {
+    let (root, next) = if succeeds {
+        (pins.new_root(hook), pins.new_next(hook))
+    } else {
+        (pins.root(hook), pins.next(hook))
+    };
     for stale in [&root, &next] {
         // Left by a daemon that was killed while it loaded a root.
         _ = std::fs::remove_file(stale);
     }
-    let mut object: Ebpf = EbpfLoader::new()
-        .btf(None)
-        .map_pin_path("NEXT", next)
-        .load(OBJECT)
-        .map_err(|error| KernelError::load("load the root program", error))?;
-    let program: &mut Xdp = object
-        .program_mut(NAME)
-        .and_then(|program| program.try_into().ok())
-        .expect("the embedded object has this XDP program");
-    program.load().map_err(|error| KernelError::load("load the root program", error))?;
-    program.pin(root).map_err(|error| KernelError::load("pin the root program", error))
+    let failed =
+        |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the root program", error);
+    let (bytes, name) = compiled(hook);
+    let mut object: Ebpf =
+        EbpfLoader::new().btf(None).map_pin_path("NEXT", next).load(bytes).map_err(|error| failed(&error))?;
+    let program = object.program_mut(name).expect("the embedded object has this program");
+    let pinned = match hook {
+        Hook::Xdp => {
+            let program: &mut Xdp = program.try_into().expect("it is one of XDP");
+            program.load().map_err(|error| failed(&error))?;
+            program.pin(root)
+        }
+        Hook::Tc | Hook::TcBare => {
+            let program: &mut SchedClassifier = program.try_into().expect("it is one of TC");
+            program.load().map_err(|error| failed(&error))?;
+            program.pin(root)
+        }
+    };
+    pinned.map_err(|error| KernelError::load("pin the root program", error))
 }

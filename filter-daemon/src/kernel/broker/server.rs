@@ -9,18 +9,19 @@ mod tables;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use super::super::hook::Hook;
 use super::super::{KernelError, Link, version};
 use super::counters::{self, slots};
 use super::egress::Egress;
 use super::judge::{BackgroundJudge, Judge, Loader};
 use super::kept::KeptMaps;
-use super::link::{Links, is_on_an_interface};
+use super::link::{self, Links, is_on_an_interface};
 use super::making::Making;
 use super::mending::TamperingLog;
 use super::pins::Pins;
 use super::ration::MemoryLimit;
 use super::request::{EarlierPins, MapUse, Reply, Request};
-use super::root::Root;
+use super::roots::Roots;
 use super::storage;
 use super::surroundings::{self, LoadedPrograms};
 use crate::clock;
@@ -32,7 +33,7 @@ use aya::maps::MapData;
 /// Everything that belongs to one daemon in the kernel.
 pub struct BrokerServer {
     pins: Pins,
-    root: Root,
+    roots: Roots,
     links: Links,
     egress: Egress,
     kept: KeptMaps,
@@ -47,6 +48,8 @@ pub struct BrokerServer {
     /// The ring for sampled drops. It exists from when a client watches until a judge without samples is
     /// published.
     ring: Option<MapData>,
+    /// The hooks that judges are loaded for before anything is attached there.
+    expected: Vec<Hook>,
     /// The programs that were loaded when the broker began.
     neighbours: LoadedPrograms,
     loader: Loader,
@@ -72,14 +75,14 @@ impl BrokerServer {
         version::check()?;
         let is_new = directory.symlink_metadata().is_err();
         let (pins, lock) = Pins::open(directory)?;
-        let root = counters::make_fit(&pins).and_then(|()| Root::open(&pins)).inspect_err(|_| {
+        let roots = counters::make_fit(&pins).and_then(|()| Roots::open(&pins)).inspect_err(|_| {
             // A failed start leaves nothing behind. If the removal fails as well, the returned error is the
             // one to report.
             if is_new {
                 _ = pins.remove();
             }
         })?;
-        Ok(Self::with(pins, root, lock, false))
+        Ok(Self::with(pins, roots, lock, false))
     }
 
     /// Starts next to a running filterd. It changes nothing of that filterd's, and packets see nothing, until
@@ -91,17 +94,18 @@ impl BrokerServer {
             tracing::warn!("the other filterd counts differently: counters restart at zero");
             pins.count_apart();
         }
-        let root = Root::open(&pins)?;
-        Ok(Self::with(pins, root, lock, true))
+        let roots = Roots::open(&pins)?;
+        Ok(Self::with(pins, roots, lock, true))
     }
 
-    fn with(pins: Pins, root: Root, lock: Lock, is_apart: bool) -> Self {
+    fn with(pins: Pins, roots: Roots, lock: Lock, is_apart: bool) -> Self {
         let found_at_work = is_apart || !pins.links().is_empty();
         let (links, kept) = (Links::default(), KeptMaps::behind(pins.latest_generation()));
         let mending = TamperingLog::of(pins.directory());
+        let expected = pins.links().iter().filter_map(|path| link::hook_of_pin(path, &pins)).collect();
         Self {
             pins,
-            root,
+            roots,
             links,
             egress: Egress::default(),
             kept,
@@ -111,6 +115,7 @@ impl BrokerServer {
             tables: Vec::new(),
             counters: None,
             ring: None,
+            expected,
             neighbours: LoadedPrograms::look(),
             loader: Loader::default(),
             foreseen: None,
@@ -187,10 +192,9 @@ impl BrokerServer {
                 self.give_counters(index, &name)?;
                 if self.matches_new() {
                     // Attached before the filter, so that flows are known from the first filtered packet on.
-                    self.egress.attach(&name, index, &self.pins);
+                    self.egress.attach(&name, index, interface.framing, &self.pins);
                 }
-                let Self { links, root, pins, neighbours, .. } = self;
-                Reply::Attached(links.attach(root, &interface, mode, pins, neighbours)?)
+                Reply::Attached(self.attach(&interface, mode)?)
             }
             Request::Detach { interface } => {
                 must_be_a_name(&interface)?;
@@ -201,7 +205,11 @@ impl BrokerServer {
             }
             Request::Adopt => {
                 self.must_be_in_time()?;
-                self.links.adopt(&mut self.root, &self.pins);
+                self.adopt()?;
+                Reply::Done
+            }
+            Request::Expect(hooks) => {
+                self.expected = hooks;
                 Reply::Done
             }
             Request::Look => Reply::Links(self.look()),
@@ -238,8 +246,8 @@ impl BrokerServer {
             Request::Succeed { too_late } => {
                 self.too_late = too_late;
                 self.must_be_in_time()?;
-                if let (true, Some(judge)) = (self.is_apart, &self.published) {
-                    self.root.meet(judge, &self.pins)?;
+                if self.is_apart {
+                    self.meet()?;
                 }
                 Reply::Done
             }
@@ -286,6 +294,7 @@ impl BrokerServer {
 
     fn remove(&mut self) -> Result<(), KernelError> {
         self.egress.end(&self.pins)?;
+        link::release_all(&self.pins)?;
         let removed = self.pins.remove();
         // If the last reference to a link is a descriptor, the kernel detaches it at once; if it is a pin,
         // only later.

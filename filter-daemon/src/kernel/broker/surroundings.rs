@@ -17,6 +17,12 @@ pub fn interface(name: &str, index: u32) -> Result<KernelInterface, KernelError>
     must_agree(look_up(name)?, name, index)
 }
 
+/// The name of the interface with this index.
+pub fn name_of(index: u32) -> Result<Option<String>, KernelError> {
+    let all = asked(interface::all())?;
+    Ok(all.into_iter().find(|interface| interface.index == index).map(|interface| interface.name))
+}
+
 fn must_agree(
     found: Option<KernelInterface>,
     name: &str,
@@ -31,10 +37,15 @@ fn must_agree(
 }
 
 fn look_up(name: &str) -> Result<Option<KernelInterface>, KernelError> {
+    asked(interface::named(name))
+}
+
+/// Waits for an answer about interfaces.
+fn asked<T: Send>(question: impl Future<Output = Result<T, KernelError>> + Send) -> Result<T, KernelError> {
     let failed = |reason: String| KernelError::Netlink { reason };
-    let ask = || -> Result<Option<KernelInterface>, KernelError> {
+    let ask = || -> Result<T, KernelError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
-        runtime.map_err(|error| failed(error.to_string()))?.block_on(interface::named(name))
+        runtime.map_err(|error| failed(error.to_string()))?.block_on(question)
     };
     // On a thread of its own, because a caller that runs the broker in its process may have a runtime
     // already.
@@ -78,11 +89,18 @@ impl LoadedPrograms {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::interface::Framing;
 
     #[test]
     fn attach_requires_matching_name_and_index() {
-        let there =
-            |name: &str, index| KernelInterface { name: name.into(), index, mtu: 1500, occupant: None };
+        let there = |name: &str, index| KernelInterface {
+            name: name.into(),
+            index,
+            mtu: 1500,
+            framing: Framing::Ethernet,
+            is_veth: false,
+            occupant: None,
+        };
         must_agree(Some(there("eth0", 2)), "eth0", 2).unwrap();
         let why = |found, name, index| must_agree(found, name, index).unwrap_err().to_string();
         assert!(

@@ -146,7 +146,7 @@ mod tests {
         let mut object = JUDGE.to_vec();
         assert!(write_settings(&mut object, &[7; WORDS - 1]).is_err());
         assert!(write_settings(&mut object, &[7; WORDS + 1]).is_err());
-        assert!(object == JUDGE);
+        assert!(object == *JUDGE);
         assert!(write_settings(&mut Vec::new(), &[7; WORDS]).is_err());
     }
 }

@@ -7,6 +7,7 @@ use filter_common::flow::KEY_WORDS;
 use super::Filter;
 use crate::config::Mode;
 use crate::kernel::broker::request::{Repairs, Reply, Request};
+use crate::kernel::hook::Hook;
 use crate::kernel::{Attachment, KernelError, KernelInterface, Link};
 
 impl Filter {
@@ -19,6 +20,11 @@ impl Filter {
             (Reply::Attached(attached), _) => Ok(attached),
             _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
+    }
+
+    /// Loads judges for these hooks as well from now on, before anything is attached there.
+    pub fn expect(&mut self, hooks: &[Hook]) -> Result<(), KernelError> {
+        self.maps.broker().order(Request::Expect(hooks.to_vec()))
     }
 
     /// Takes the filter off an interface that was attached under this name.

@@ -24,6 +24,7 @@ use crate::kernel::broker::counts::PacketCounts;
 use crate::kernel::broker::kept::KeptMaps;
 use crate::kernel::broker::request::{Blueprint, EarlierPins, MapName, MapPart, MapUse, Reply, Request};
 use crate::kernel::broker::size;
+use crate::kernel::interface::Framing;
 use crate::kernel::seen::{PublishedTables, SetWindows};
 use crate::kernel::window::Window;
 use crate::kernel::{AttachMode, Attachment, KernelError};
@@ -243,7 +244,13 @@ impl MemoryState {
                 self.met = Some([before, self.judge_all(self.watched.iter().copied())]);
             }
             Request::Attach { index, .. } => {
-                let attached = Attachment { index, mode: Some(AttachMode::Native), program: 1 };
+                let attached = Attachment {
+                    index,
+                    mode: Some(AttachMode::Native),
+                    reason: None,
+                    program: 1,
+                    framing: Framing::Ethernet,
+                };
                 return Ok((Reply::Attached(attached), None));
             }
             Request::Renew => return Ok((Reply::Renewed(1), None)),
@@ -253,6 +260,7 @@ impl MemoryState {
                 return Ok((Reply::Counted(PacketCounts { packets, ..PacketCounts::default() }), None));
             }
             Request::Adopt
+            | Request::Expect(_)
             | Request::MendPins
             | Request::Ports
             | Request::Samples

@@ -10,7 +10,7 @@ use aya::Ebpf;
 use aya::EbpfLoader;
 use aya::programs::Xdp;
 use aya::programs::xdp::XdpMode;
-use harness::Net;
+use harness::{ForeignIngress, Net};
 
 use crate::lists;
 use crate::rivals;
@@ -23,14 +23,16 @@ pub enum Contender {
     Nobody,
     /// A program in the driver that looks at nothing.
     DropAll,
+    /// A program of TC that looks at nothing.
+    DropAllTc,
     /// filterd as shipped, the daemon running, with two lists.
     Filterd,
     /// The same while drops are told in full: to `metrics.sources`, as to whoever watches.
     FilterdWatched,
     /// The same as the first, which does not count for each list.
     FilterdTotal,
-    /// The same as the first where the driver knows no XDP.
-    FilterdGeneric,
+    /// The same as the first where the driver has no XDP.
+    FilterdTc,
     /// A program in the driver that asks a BPF hash map.
     Hash,
     /// Debian's program, in the driver; its limit of 10,000 is raised.
@@ -44,13 +46,14 @@ pub enum Contender {
 }
 
 /// All of them; the first is what is subtracted from the others.
-pub const CONTENDERS: [Contender; 11] = [
+pub const CONTENDERS: [Contender; 12] = [
     Contender::Nobody,
     Contender::DropAll,
+    Contender::DropAllTc,
     Contender::Filterd,
     Contender::FilterdWatched,
     Contender::FilterdTotal,
-    Contender::FilterdGeneric,
+    Contender::FilterdTc,
     Contender::Hash,
     Contender::XdpFilter,
     Contender::NftIngress,
@@ -63,7 +66,13 @@ pub struct Guarded {
     pub by: Contender,
     pub net: Net,
     // A program is attached as long as its object is there.
-    _object: Option<Ebpf>,
+    _program: Option<Attached>,
+}
+
+/// What is gone when it is dropped.
+enum Attached {
+    Xdp(#[allow(dead_code, reason = "it is held")] Ebpf),
+    Tc(#[allow(dead_code, reason = "it is held")] ForeignIngress),
 }
 
 impl Contender {
@@ -72,8 +81,9 @@ impl Contender {
         let mut net = wire()?;
         let sized =
             |program, map, entries| stage.load(program, EbpfLoader::new().map_max_entries(map, entries));
-        let object = match self {
+        let program = match self {
             Self::Nobody => None,
+            Self::DropAllTc => Some(Attached::Tc(ForeignIngress::drop_all(net.host()))),
             Self::DropAll => Some(attached(&net, sized("bench_drop", "HASH", 1)?, "bench_drop")?),
             Self::Hash => Some(attached(&net, rivals::hash(stage, entries + 1)?, "bench_hash")?),
             Self::XdpFilter => Some(attached(&net, rivals::xdp_filter(entries + 1)?, rivals::XDP_FILTER)?),
@@ -82,7 +92,7 @@ impl Contender {
                 filterd(&mut net, entries, "mode: native\nmetrics: {listen: 127.0.0.1:9477, sources: true}")
             }
             Self::FilterdTotal => filterd(&mut net, entries, "mode: native\ncounters: total"),
-            Self::FilterdGeneric => filterd(&mut net, entries, "mode: generic"),
+            Self::FilterdTc => filterd(&mut net, entries, "mode: tc"),
             Self::NftIngress => nft(&net, &lists::nft("netdev", "ingress device eth0 priority 0", entries))?,
             Self::NftPrerouting => nft(&net, &lists::nft("ip", "prerouting priority raw", entries))?,
             Self::Ipset => {
@@ -92,7 +102,7 @@ impl Contender {
                 None
             }
         };
-        Ok(Guarded { by: self, net, _object: object })
+        Ok(Guarded { by: self, net, _program: program })
     }
 }
 
@@ -119,7 +129,7 @@ pub fn wire() -> Result<Net> {
 }
 
 /// With every other one of the crowd on one list, and the rest on another.
-fn filterd(net: &mut Net, entries: u32, settings: &str) -> Option<Ebpf> {
+fn filterd(net: &mut Net, entries: u32, settings: &str) -> Option<Attached> {
     let lines = lists::lines(entries);
     let list = |(first, name): (usize, &str)| {
         let lines: Vec<_> = lines.lines().skip(first).step_by(2).collect();
@@ -132,13 +142,13 @@ fn filterd(net: &mut Net, entries: u32, settings: &str) -> Option<Ebpf> {
 }
 
 /// In the driver, not in the stack behind it.
-fn attached(net: &Net, mut object: Ebpf, name: &str) -> Result<Ebpf> {
+fn attached(net: &Net, mut object: Ebpf, name: &str) -> Result<Attached> {
     let program: &mut Xdp = object.program_mut(name).context("it is loaded")?.try_into()?;
     net.host().inside(|| program.attach("eth0", XdpMode::Driver)).context("cannot attach")?;
-    Ok(object)
+    Ok(Attached::Xdp(object))
 }
 
-fn nft(net: &Net, ruleset: &str) -> Result<Option<Ebpf>> {
+fn nft(net: &Net, ruleset: &str) -> Result<Option<Attached>> {
     run(net.host().command("nft").args(["--file", "-"]), ruleset)?;
     Ok(None)
 }
@@ -156,10 +166,11 @@ impl fmt::Display for Contender {
         f.write_str(match self {
             Self::Nobody => "no filter",
             Self::DropAll => "a program that drops all",
+            Self::DropAllTc => "the same in TC",
             Self::Filterd => "filterd, native",
             Self::FilterdWatched => "filterd, native, watched",
             Self::FilterdTotal => "filterd, native, `counters: total`",
-            Self::FilterdGeneric => "filterd, generic",
+            Self::FilterdTc => "filterd, TC",
             Self::Hash => "BPF hash map",
             Self::XdpFilter => "xdp-filter",
             Self::NftIngress => "nftables, netdev ingress",

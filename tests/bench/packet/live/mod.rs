@@ -3,7 +3,9 @@
 
 pub mod contender;
 pub mod flood;
+mod ordinary;
 mod report;
+mod streams;
 
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use crate::subject::Stage;
 
 use contender::{CONTENDERS, Contender, Guarded};
 use flood::Flood;
+use ordinary::Ordinary;
 
 /// How many are listed.
 const ENTRIES: u32 = 1_000_000;
@@ -33,7 +36,16 @@ struct Outcome {
     unlisted: Figures,
     /// What an unguarded host took in the same round is subtracted.
     added: Figures,
+    /// The first and the last of these for frames in ordinary buffers.
+    ordinary_listed: Figures,
+    ordinary_added: Figures,
+    /// The rate of a TCP stream, in Gbit/s. None where nothing passes.
+    stream: Option<Figures>,
 }
+
+/// The figures of one round: frames from listed sources, from a few of them, from others; and in ordinary buffers, from listed
+/// sources and from others.
+const KINDS: usize = 5;
 
 /// Measures all contenders.
 pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
@@ -44,37 +56,70 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     let unlisted = flood::load(stage, Senders::Unlisted, ENTRIES)?;
     let hosts = CONTENDERS.into_iter().map(|of| of.guard(stage, ENTRIES)).collect::<Result<Vec<_>>>()?;
     hosts.iter().try_for_each(|host| look(host, &listed, &unlisted))?;
+    let ordinary = [Senders::Listed, Senders::Unlisted].map(|senders| Ordinary::of(senders, ENTRIES));
+    let streams = streams_through(&hosts, rounds)?;
     rounds::stay_here()?;
-    let mut samples = vec![[const { Vec::new() }; 3]; hosts.len()];
+    let mut samples = vec![[const { Vec::new() }; KINDS]; hosts.len()];
     for round in 0..rounds {
         eprint!("\rround {} of {rounds} ", round + 1);
         for (host, own) in hosts.iter().zip(&mut samples) {
-            for (flood, own) in [&listed, &few, &unlisted].into_iter().zip(own) {
-                own.push(send(host, flood, frames)?);
+            let (live, in_ordinary) = own.split_at_mut(3);
+            for (flood, own) in [&listed, &few, &unlisted].into_iter().zip(live) {
+                own.push(send(frames, |count| flood.send(host.net.peer(), count))?);
+            }
+            for (flood, own) in ordinary.iter().zip(in_ordinary) {
+                own.push(send(frames, |count| flood.send(host.net.peer(), count))?);
             }
         }
     }
     eprintln!();
-    let outcomes: Vec<_> =
-        hosts.iter().zip(&samples).map(|(host, own)| outcome(host, own, &samples[0])).collect();
+    let outcomes: Vec<_> = hosts
+        .iter()
+        .zip(&samples)
+        .zip(streams)
+        .map(|((host, own), stream)| outcome(host, own, &samples[0], stream))
+        .collect();
     Ok(report::page(&outcomes, &report::Method { rounds, frames, entries: ENTRIES, flood: FLOOD }))
 }
 
 /// All frames in one call: around each the kernel waits for grace periods, and meanwhile the caches are others'.
-fn send(host: &Guarded, flood: &Flood, frames: Amount) -> Result<f64> {
+fn send(frames: Amount, flood: impl Fn(u32) -> Result<f64>) -> Result<f64> {
     const FEW: u32 = 50_000;
-    let cost = flood.send(host.net.peer(), FEW)?;
-    flood.send(host.net.peer(), frames.at(cost))
+    let cost = flood(FEW)?;
+    flood(frames.at(cost))
 }
 
-fn outcome(host: &Guarded, [listed, few, unlisted]: &[Vec<f64>; 3], unguarded: &[Vec<f64>; 3]) -> Outcome {
-    let added = unlisted.iter().zip(&unguarded[2]).map(|(own, nobody)| own - nobody).collect();
+/// The rates of streams through each. They need two processors.
+fn streams_through(hosts: &[Guarded], rounds: usize) -> Result<Vec<Option<Figures>>> {
+    let drops_all = |host: &Guarded| matches!(host.by, Contender::DropAll | Contender::DropAllTc);
+    let mut rates = vec![Vec::new(); hosts.len()];
+    for _ in 0..rounds {
+        for (host, rates) in hosts.iter().zip(&mut rates).filter(|(host, _)| !drops_all(host)) {
+            rates.push(streams::rate(host)?);
+        }
+    }
+    Ok(rates.into_iter().map(|rates| (!rates.is_empty()).then(|| Figures::of(rates))).collect())
+}
+
+fn outcome(
+    host: &Guarded,
+    own: &[Vec<f64>; KINDS],
+    unguarded: &[Vec<f64>; KINDS],
+    stream: Option<Figures>,
+) -> Outcome {
+    let added = |kind: usize| {
+        Figures::of(own[kind].iter().zip(&unguarded[kind]).map(|(own, nobody)| own - nobody).collect())
+    };
+    let [listed, few, unlisted, ordinary, _] = own.clone().map(Figures::of);
     Outcome {
         of: host.by,
-        listed: Figures::of(listed.clone()),
-        flood: Figures::of(few.clone()),
-        unlisted: Figures::of(unlisted.clone()),
-        added: Figures::of(added),
+        listed,
+        flood: few,
+        unlisted,
+        added: added(2),
+        ordinary_listed: ordinary,
+        ordinary_added: added(4),
+        stream,
     }
 }
 
@@ -90,11 +135,11 @@ fn look(host: &Guarded, listed: &Flood, unlisted: &Flood) -> Result<()> {
     let most = u64::from(FRAMES) * 4 / 5..;
     let is_right = match host.by {
         Contender::Nobody => most.contains(&of_listed) && most.contains(&of_unlisted),
-        Contender::DropAll => of_listed == 0 && of_unlisted == 0,
+        Contender::DropAll | Contender::DropAllTc => of_listed == 0 && of_unlisted == 0,
         Contender::Filterd
         | Contender::FilterdWatched
         | Contender::FilterdTotal
-        | Contender::FilterdGeneric
+        | Contender::FilterdTc
         | Contender::Hash
         | Contender::XdpFilter
         | Contender::NftIngress

@@ -33,6 +33,17 @@ pub fn page(outcomes: &[Outcome], method: &Method) -> Page {
                                    arrived.",
                 costs(outcomes),
             ),
+            Chapter::of(
+                "Ordinary buffers",
+                "The same for frames in socket buffers as drivers without XDP make them. A packet socket sends them. For \
+                                   native XDP, veth copies each such frame; a network card does not.",
+                ordinary(outcomes),
+            ),
+            Chapter::of(
+                "TCP streams",
+                "The rate of one TCP stream from an unlisted host over the same wire, which passes large segments whole.",
+                streams(outcomes),
+            ),
             Chapter::of("Goals", "Of medians.", goals::table("Goals", goals(outcomes))),
         ],
     }
@@ -62,7 +73,7 @@ fn costs(outcomes: &[Outcome]) -> Table {
             format!("{:.2}", outcome.listed.median / drop_all),
             cell(outcome.flood),
             cell(outcome.unlisted),
-            if outcome.of == Contender::DropAll { String::new() } else { cell(outcome.added) },
+            if drops_all(outcome) { String::new() } else { cell(outcome.added) },
         ]
     };
     let heads = [
@@ -80,6 +91,43 @@ fn costs(outcomes: &[Outcome]) -> Table {
     }
 }
 
+fn ordinary(outcomes: &[Outcome]) -> Table {
+    let row = |outcome: &Outcome| {
+        let added = if drops_all(outcome) { String::new() } else { cell(outcome.ordinary_added) };
+        vec![outcome.of.to_string(), cell(outcome.ordinary_listed), added]
+    };
+    Table {
+        title: "Nanoseconds a frame in an ordinary buffer".to_owned(),
+        heads: ["filter", "a listed frame", "added to another frame"].map(str::to_owned).into(),
+        rows: outcomes.iter().map(row).collect(),
+    }
+}
+
+fn drops_all(outcome: &Outcome) -> bool {
+    matches!(outcome.of, Contender::DropAll | Contender::DropAllTc)
+}
+
+fn streams(outcomes: &[Outcome]) -> Table {
+    let nobody = stream(outcomes, Contender::Nobody);
+    let row = |outcome: &Outcome| {
+        let figures = outcome.stream?;
+        Some(vec![
+            outcome.of.to_string(),
+            format!("{:.1} ({:.1}…{:.1})", figures.median, figures.low, figures.high),
+            format!("{:.0} %", 100.0 * figures.median / nobody),
+        ])
+    };
+    Table {
+        title: "Rate of a TCP stream".to_owned(),
+        heads: ["filter", "Gbit/s", "of an unfiltered one"].map(str::to_owned).into(),
+        rows: outcomes.iter().filter_map(row).collect(),
+    }
+}
+
+fn stream(outcomes: &[Outcome], of: Contender) -> f64 {
+    find(outcomes, of).stream.map_or(f64::NAN, |figures| figures.median)
+}
+
 fn cell(figures: Figures) -> String {
     format!("{:.0} ({:.0}…{:.0})", figures.median, figures.low, figures.high)
 }
@@ -87,7 +135,8 @@ fn cell(figures: Figures) -> String {
 /// What was aimed at, and whether it holds here.
 fn goals(outcomes: &[Outcome]) -> Vec<Goal> {
     use Contender::{
-        DropAll, Filterd, FilterdTotal, FilterdWatched, Hash, Ipset, NftIngress, NftPrerouting, XdpFilter,
+        DropAll, DropAllTc, Filterd, FilterdTc, FilterdTotal, FilterdWatched, Hash, Ipset, NftIngress,
+        NftPrerouting, XdpFilter,
     };
     let own = listed(outcomes, Filterd);
     let added = |of| find(outcomes, of).added.median;
@@ -109,6 +158,19 @@ fn goals(outcomes: &[Outcome]) -> Vec<Goal> {
     goals.extend(rivals.map(least));
     goals.push(Goal::most("added to other frames, ns", added(Filterd), 70.0));
     goals.extend([Hash, XdpFilter, NftIngress, NftPrerouting, Ipset].map(share));
+    let of_ordinary = |of| find(outcomes, of);
+    let dropping =
+        of_ordinary(FilterdTc).ordinary_listed.median / of_ordinary(DropAllTc).ordinary_listed.median;
+    let passing =
+        of_ordinary(FilterdTc).ordinary_added.median / of_ordinary(NftIngress).ordinary_added.median;
+    let share = stream(outcomes, FilterdTc) / stream(outcomes, Contender::Nobody);
+    goals.push(Goal::least(&format!("a TCP stream: {FilterdTc} ÷ no filter"), share, 0.9));
+    goals.push(Goal::most(
+        &format!("ordinary buffers, a listed frame: {FilterdTc} ÷ dropping all in TC"),
+        dropping,
+        1.15,
+    ));
+    goals.push(Goal::most(&format!("ordinary buffers, added: {FilterdTc} ÷ {NftIngress}"), passing, 0.6));
     goals
 }
 

@@ -68,7 +68,7 @@ fn both_kinds(measure: impl Fn(&Net, bool) -> Result<Vec<Sample>>) -> Result<Vec
     for durable in [true, false] {
         let mut net = contender::wire()?;
         net.file("crowd.txt", "");
-        net.start(&format!("durable: {durable}\n{}", lists::CROWD));
+        net.start(&format!("mode: native\ndurable: {durable}\n{}", lists::CROWD));
         samples.extend(measure(&net, durable)?);
     }
     Ok(samples)

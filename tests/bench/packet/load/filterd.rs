@@ -48,7 +48,7 @@ fn reloaded(list: &str) -> Result<(Duration, u64)> {
 pub fn holding(entries: u32, durable: bool) -> Holding {
     let mut net = Net::new();
     net.file("crowd.txt", &lists::lines(entries));
-    net.start(&format!("durable: {durable}\n{}", lists::CROWD));
+    net.start(&format!("mode: native\ndurable: {durable}\n{}", lists::CROWD));
     let client = Client::connect(&net.home().socket()).expect("it listens");
     Holding { net, client: RefCell::new(client) }
 }

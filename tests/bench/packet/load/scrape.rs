@@ -43,7 +43,7 @@ pub fn measure() -> Result<Scrape> {
         format!("- {{name: list-{number}, path: $HOME/list-{number}.txt, include_special: true}}\n")
     };
     let lists: String = (0..LISTS).map(list).collect();
-    net.start(&format!("durable: false\nmetrics: {{listen: {ADDRESS}}}\nlists:\n{lists}"));
+    net.start(&format!("mode: native\ndurable: false\nmetrics: {{listen: {ADDRESS}}}\nlists:\n{lists}"));
     let host = net.host();
     let scrape = || host.inside(ask);
     let mut took = Vec::new();

@@ -76,7 +76,7 @@ pub fn measure(short: bool) -> Result<Vec<Six>> {
 fn file(way: Way, entries: usize, list: &str) -> Result<Six> {
     let mut net = Net::new();
     net.file("crowd.txt", "");
-    net.start(&format!("durable: false\n{}", lists::CROWD));
+    net.start(&format!("mode: native\ndurable: false\n{}", lists::CROWD));
     net.file("crowd.txt", list);
     let (wait, took) = waits::beside(&net, "a list comes", waits::reload)?;
     told(&net, way, entries as u32, took, Some(&wait))

@@ -22,7 +22,8 @@ const CHANGED: usize = 100;
 /// The lists' seed.
 const SEED: u64 = 1;
 
-const CONFIG: &str = "durable: false
+const CONFIG: &str = "mode: native
+durable: false
 lists:
 - {name: addresses, path: $HOME/addresses.txt, include_special: true, max_entries: 10000000}
 - {name: four, path: $HOME/four.txt, include_special: true}

@@ -31,7 +31,7 @@ pub struct Wait {
 pub fn measure() -> Result<Vec<Wait>> {
     let mut net = Net::new();
     net.file("crowd.txt", "");
-    net.start(&format!("durable: false\n{}", lists::CROWD));
+    net.start(&format!("mode: native\ndurable: false\n{}", lists::CROWD));
     let lines = lists::lines(CHANGES);
     let mut waits = Vec::new();
     for (way, text) in [("a reload adds a million", &*lines), ("a reload releases a million", "")] {

@@ -9,7 +9,7 @@ use super::super::KernelState;
 use super::{AttachedTo, InterfaceState, WaitingInterface, WatchedInterface};
 use crate::clock;
 use crate::config::Mode;
-use crate::kernel::{Attachment, Filter, KernelError, KernelInterface, Tampering};
+use crate::kernel::{AttachMode, Attachment, Filter, KernelError, KernelInterface, Tampering};
 use crate::text::{Explain, Explanation};
 
 /// How many times within an hour a filter that someone detached is attached again at once.
@@ -40,12 +40,12 @@ impl WatchedInterface {
             }
             Some(link) => {
                 attached.index = link.index;
+                self.before.clone_from(&link.before);
                 let since = self.forgetful.take().map_or_else(clock::instant, |(since, _)| since);
                 self.forgetful = link.egress.clone().map(|why| (since, why));
                 let under = reality.under(link);
-                if let Some(occupant) = under.and_then(|under| under.occupant.as_ref()) {
-                    attached.mode = Some(occupant.mode);
-                }
+                let is_xdp = under.is_some_and(|under| under.occupant.is_some());
+                attached.mode = link.mode.or(is_xdp.then_some(AttachMode::Native)).or(attached.mode);
                 let now = match under {
                     Some(under) if under.name == *name => AttachedTo::Here,
                     Some(under) => AttachedTo::Renamed(under.name.clone()),
@@ -165,9 +165,18 @@ impl WatchedInterface {
             Ok(attached) => {
                 let has_link = reality.link(name).is_some_and(|link| link.index == interface.index);
                 if !has_link {
-                    info!(watch.verb = "attach", mode = attached.mode(), "{name} attached");
+                    let reason = attached.reason.map(|reason| format!(", because {}", reason.clause()));
+                    info!(
+                        watch.verb = "attach",
+                        mode = attached.mode(),
+                        "{name} attached{}",
+                        reason.unwrap_or_default()
+                    );
                 } else if waiting.why.is_none() {
                     info!("{name} is still attached from an earlier filterd");
+                }
+                if let Some(told) = attached.reason.and_then(|reason| reason.warning(name)) {
+                    warn!("{told}");
                 }
                 self.note_attached(attached);
                 None

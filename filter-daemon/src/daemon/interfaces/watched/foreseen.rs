@@ -4,6 +4,7 @@ use super::{AttachedTo, InterfaceState, WatchedInterface};
 use crate::config::Mode;
 use crate::daemon::interfaces::KernelState;
 use crate::doctor;
+use crate::kernel::interface::Framing;
 use crate::kernel::{Attachment, KernelInterface};
 use crate::text::Explanation;
 
@@ -33,18 +34,24 @@ impl WatchedInterface {
         let refusal = modes.refusal_of(here);
         match &here.occupant {
             _ if refuses => {}
-            Some(occupant) if !is_linked => {
+            Some(occupant) if !is_linked && modes.then == Mode::Native => {
                 let message = format!("another XDP program is attached (id {})", occupant.id);
                 let remedy =
                     format!("to see whose it is and how to remove it: filterd doctor --iface {}", here.name);
                 waiting.why = Some(Explanation::new(message, remedy));
             }
-            None if refusal.is_some() => waiting.why = refusal,
-            occupant => {
-                let program = occupant.as_ref().map_or(0, |occupant| occupant.id);
-                let mode = occupant.as_ref().map(|occupant| occupant.mode);
+            _ if refusal.is_some() && !is_linked => waiting.why = refusal,
+            _ => {
+                let link = reality.link(&self.name).filter(|_| is_linked);
+                let program = link.map_or(0, |link| link.program);
                 self.state = InterfaceState::Attached(
-                    Attachment { index: here.index, mode, program },
+                    Attachment {
+                        index: here.index,
+                        mode: None,
+                        reason: None,
+                        program,
+                        framing: here.framing,
+                    },
                     AttachedTo::Here,
                 );
             }
@@ -74,15 +81,18 @@ impl ModeChange {
 
     /// Why this interface would refuse, as far as the kernel reports that without an attempt.
     pub fn refusal_of(self, interface: &KernelInterface) -> Option<Explanation> {
-        let is_refused = self.then == Mode::Native && doctor::runs_programs(interface.index) == Some(false);
-        is_refused.then(|| {
-            let name = &interface.name;
-            Explanation::new(
-                "`mode` is native, but the kernel says that its driver does not support XDP",
-                format!(
-                    "`mode: generic` and `mode: auto` work, several times slower\nto see more: filterd doctor --iface {name}"
-                ),
-            )
-        })
+        if self.then != Mode::Native {
+            return None;
+        }
+        let message = match interface.framing {
+            Framing::Bare => "`mode` is native, but its frames have no Ethernet header",
+            Framing::Ethernet | Framing::Unknown => {
+                (doctor::runs_programs(interface.index) == Some(false))
+                    .then_some("`mode` is native, but the kernel says that its driver does not support XDP")?
+            }
+        };
+        let name = &interface.name;
+        let remedy = format!("`mode: auto` works, by TC\nto see more: filterd doctor --iface {name}");
+        Some(Explanation::new(message, remedy))
     }
 }

@@ -57,8 +57,8 @@ impl UnnamedReason {
 impl InterfaceState {
     /// The state that an earlier filterd left.
     pub(super) fn found(link: &Link) -> Self {
-        let Link { index, program, .. } = *link;
-        Self::Attached(Attachment { index, mode: None, program }, AttachedTo::Here)
+        let Link { index, program, framing, .. } = *link;
+        Self::Attached(Attachment { index, mode: None, reason: None, program, framing }, AttachedTo::Here)
     }
 }
 

@@ -49,27 +49,25 @@ impl Pins {
 
     /// True if no pin of filterd exists there.
     fn are_none(&self) -> bool {
-        let files = [self.root(), self.next(), self.counters(), self.new_root(), self.new_next()];
+        let mut files = self.roots().chain([self.counters()]);
         let parts = ["links", "tables", SUCCESSOR].map(|part| self.directory.join(part));
-        files.iter().all(|path| !path.exists())
+        files.all(|path| !path.exists())
             && parts.iter().all(|part| entries(part).is_empty())
-            && self.versions().next().is_none()
+            && self.all_versions().is_empty()
             && self.have_no_flows()
     }
 
     /// Removes all our pins, and with the last pin of a link its attachment. Returns the remaining files.
     pub fn remove(&self) -> io::Result<Vec<PathBuf>> {
-        let new_counters = self.directory.join(NEW_COUNTERS);
-        for pin in [self.root(), self.next(), self.counters(), new_counters, self.new_root(), self.new_next()]
-        {
-            remove_pin(&pin)?;
-        }
+        let counters = [self.counters(), self.directory.join(NEW_COUNTERS)];
+        self.roots().chain(counters).try_for_each(|pin| remove_pin(&pin))?;
+        self.links_aside().iter().try_for_each(|name| self.forget_link_aside(name))?;
         self.clear("links", |pin| pin::spelled(pin).is_some())?;
         self.forget_flows()?;
         for part in ["tables", SUCCESSOR] {
             self.clear(part, |name| name.rsplit_once('-').is_some())?;
         }
-        self.versions().try_for_each(|(_, path)| fs::remove_dir(path))?;
+        self.all_versions().iter().try_for_each(fs::remove_dir)?;
         self.forget_former_names()?;
         let left = entries(&self.directory);
         if left.is_empty() {

@@ -3,10 +3,38 @@
 use aya::maps::MapData;
 use filter_common::{sampling, settings};
 
-use super::super::judge;
+use super::super::judge::{self, Judge, Loader};
+use super::super::link::{self, Judges};
+use super::super::pins::Pins;
 use super::super::request::{Blueprint, Reply};
+use super::super::root::{NAME_TC, Root};
+use super::super::roots::Roots;
+use super::super::tc::{self, TcSide};
 use super::{BrokerServer, mend};
-use crate::kernel::KernelError;
+use crate::config::Mode;
+use crate::kernel::hook::Hook;
+use crate::kernel::{Attachment, KernelError, KernelInterface};
+
+/// Roots whose judge is loaded when they are first needed.
+struct JudgesOnDemand<'a> {
+    roots: &'a mut Roots,
+    published: &'a mut Option<Judge>,
+    loader: &'a mut Loader,
+    pins: &'a Pins,
+    ring: Option<MapData>,
+}
+
+impl Judges for JudgesOnDemand<'_> {
+    fn root(&mut self, hook: Hook) -> Result<&mut Root, KernelError> {
+        let root = self.roots.get(hook)?;
+        let Some(judge) = self.published.as_mut().filter(|judge| judge.program(hook).is_none()) else {
+            return Ok(root);
+        };
+        self.loader.complete(judge, &[hook], self.pins, self.ring.take())?;
+        root.meet(judge.program(hook).expect("it was loaded"))?;
+        Ok(root)
+    }
+}
 
 impl BrokerServer {
     /// Loads a judge in the background, because the verifier takes milliseconds, so that the later request
@@ -22,7 +50,7 @@ impl BrokerServer {
             }
         }
         let ring = self.begin_judge(&blueprint)?;
-        self.foreseen = Some(self.loader.foresee(blueprint, &self.pins, ring)?);
+        self.foreseen = Some(self.loader.foresee(self.hooks(), blueprint, &self.pins, ring)?);
         Ok(Reply::NotYet)
     }
 
@@ -32,7 +60,7 @@ impl BrokerServer {
         let foreseen = self.foreseen.take_if(|foreseen| foreseen.is(&blueprint));
         self.ready = Some(match foreseen {
             Some(foreseen) => foreseen.judge()?,
-            None => self.loader.load(blueprint, &self.pins, ring)?,
+            None => self.loader.load(&self.hooks(), blueprint, &self.pins, ring)?,
         });
         Ok(())
     }
@@ -47,6 +75,75 @@ impl BrokerServer {
         }
         self.hold_counters()?;
         self.ring_for(blueprint)
+    }
+
+    /// The hooks that a judge must have programs for: those in use, and those that are expected to be.
+    pub(super) fn hooks(&self) -> Vec<Hook> {
+        let used = |hook: &Hook| self.links.hooks().any(|its| its == *hook) || self.expected.contains(hook);
+        Hook::ALL.into_iter().filter(used).collect()
+    }
+
+    /// Makes packets meet the published judge.
+    pub(super) fn meet(&mut self) -> Result<(), KernelError> {
+        if let Some(judge) = &self.published {
+            self.roots.meet(judge)?;
+            self.replace_roots()?;
+        }
+        Ok(())
+    }
+
+    /// Gives every attachment of another version's root ours.
+    pub(super) fn replace_roots(&mut self) -> Result<(), KernelError> {
+        if self.roots.iter_mut().any(|(_, root)| root.is_successor()) {
+            link::hand_over(&mut self.roots, &self.pins, |_, root| root.is_successor())?;
+        }
+        Ok(())
+    }
+
+    /// Attaches to an interface. A judge for its hook is loaded first, if there is none.
+    pub(super) fn attach(
+        &mut self,
+        interface: &KernelInterface,
+        mode: Mode,
+    ) -> Result<Attachment, KernelError> {
+        let ring = self.published_ring()?;
+        let Self { links, roots, published, loader, pins, neighbours, .. } = self;
+        let mut judges = JudgesOnDemand { roots, published, loader, pins, ring };
+        links.attach(&mut judges, interface, mode, pins, neighbours)
+    }
+
+    /// Takes over what an earlier filterd left attached.
+    pub(super) fn adopt(&mut self) -> Result<(), KernelError> {
+        self.pins_in_place()?;
+        let ring = self.published_ring()?;
+        let Self { links, roots, published, loader, pins, .. } = self;
+        let mut judges = JudgesOnDemand { roots, published, loader, pins, ring };
+        links.adopt(&mut judges, pins);
+        Ok(())
+    }
+
+    /// Ends replacements of attachments in which an earlier filterd was killed.
+    fn pins_in_place(&mut self) -> Result<(), KernelError> {
+        for name in self.pins.links_aside() {
+            let failed = |error| KernelError::load("move the pin of a link", error);
+            if self.pins.link(&name).symlink_metadata().is_err() {
+                self.pins.restore_link(&name).map_err(failed)?;
+                continue;
+            }
+            let (_, _pinned) = tc::release(&self.pins.link_aside(&name), TcSide::Received, NAME_TC)?;
+            self.pins.forget_link_aside(&name).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// The ring for the published judge, if that samples drops.
+    fn published_ring(&self) -> Result<Option<MapData>, KernelError> {
+        self.published.as_ref().map_or(Ok(None), |judge| self.ring_for_judge(judge))
+    }
+
+    /// The ring for this judge, if it samples drops.
+    pub(super) fn ring_for_judge(&self, judge: &Judge) -> Result<Option<MapData>, KernelError> {
+        self.ring_for(judge.blueprint())
     }
 
     /// Refuses a judge with more samples than allowed.

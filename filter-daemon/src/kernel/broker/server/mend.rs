@@ -6,9 +6,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use aya::maps::MapData;
 use nix::unistd::geteuid;
 
+use super::super::link;
 use super::super::request::Repairs;
 use super::{BrokerServer, counters, storage};
 use crate::kernel::KernelError;
+use crate::kernel::hook::Hook;
 
 impl BrokerServer {
     /// Checks the judge's slot and all our pins, and restores them. A successor that waits for its turn is
@@ -17,9 +19,9 @@ impl BrokerServer {
         if self.is_gone || self.is_apart {
             return Ok(());
         }
-        self.root.mend_slot(&mut self.mending)?;
+        self.roots.mend_slots(&mut self.mending)?;
         self.mend_directories()?;
-        self.root.mend(&self.pins, &mut self.mending)?;
+        self.roots.mend(&mut self.mending)?;
         if let Some(counters) = &self.counters {
             storage::pin_again(counters, &self.pins.counters(), &mut self.mending)?;
         }
@@ -41,16 +43,20 @@ impl BrokerServer {
         Repairs { egress, tampered, owner: geteuid().as_raw() }
     }
 
-    /// Gives every link our program again, and returns the program's number. Some drivers (virtio_net) lose
-    /// it while the machine sleeps, although the kernel still reports it.
+    /// Gives every link of XDP our program again, and returns the program's number. Some drivers (virtio_net)
+    /// lose it while the machine sleeps, although the kernel still reports it.
     pub(super) fn renew(&mut self) -> Result<u32, KernelError> {
+        let root = self.roots.get(Hook::Xdp)?;
         if let Some(judge) = &self.published
             && !self.is_gone
             && !self.is_apart
+            && judge.program(Hook::Xdp).is_some()
         {
-            self.root.renew(judge, &self.pins)?;
+            root.renew(judge, &self.pins)?;
+            link::hand_over(&mut self.roots, &self.pins, |hook, _| hook == Hook::Xdp)?;
+            self.roots.get(Hook::Xdp)?.promote(&self.pins)?;
         }
-        self.root.id()
+        self.roots.get(Hook::Xdp)?.id()
     }
 
     /// Recreates missing directories and locks a new one. If another filterd has locked it first, that

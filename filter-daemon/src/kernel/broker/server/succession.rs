@@ -1,7 +1,7 @@
 //! Handles the change from one filterd to the next: the state that a broker leaves, and a takeover between
 //! two.
 
-use super::super::judge::Judge;
+use super::super::link;
 use super::BrokerServer;
 use crate::clock;
 use crate::config::pin;
@@ -26,10 +26,14 @@ impl BrokerServer {
     }
 
     fn resume(&mut self) -> Result<(), KernelError> {
-        let resumed = self.published.as_ref().filter(|_| !self.is_apart).and_then(Judge::alone);
-        let Some(blueprint) = resumed else { return Ok(()) };
-        let judge = self.loader.load(blueprint, &self.pins, None)?;
-        self.root.publish(&judge, &self.pins)
+        let published = self.published.as_ref().filter(|_| !self.is_apart);
+        let Some((blueprint, hooks)) = published.and_then(|judge| Some((judge.alone()?, judge.hooks())))
+        else {
+            return Ok(());
+        };
+        let judge = self.loader.load(&hooks, blueprint, &self.pins, None)?;
+        self.roots.meet(&judge)?;
+        self.roots.settle()
     }
 
     /// Refuses changes to another filterd's pins, except while that filterd waits for us.
@@ -50,7 +54,7 @@ impl BrokerServer {
         }
         self.lock = self.pins.settle()?;
         self.is_apart = false;
-        self.root.settle(&self.pins)?;
+        self.roots.settle()?;
         match self.published.take() {
             Some(judge) => {
                 self.end_unwanted_egress(&judge)?;
@@ -64,7 +68,8 @@ impl BrokerServer {
     /// Returns to our judge after the filterd that had begun to replace us has ended. Its links are removed.
     pub(super) fn come_back(&mut self) -> Result<(), KernelError> {
         if let Some(judge) = &self.published {
-            self.root.come_back(judge, &self.pins)?;
+            self.roots.meet(judge)?;
+            link::hand_over(&mut self.roots, &self.pins, |_, _| true)?;
         }
         self.links.restore_names(&self.pins)?;
         for path in self.pins.links() {

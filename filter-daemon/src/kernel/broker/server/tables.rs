@@ -40,14 +40,19 @@ impl BrokerServer {
 
     /// Makes packets meet the judge that is ready.
     pub(super) fn publish(&mut self) -> Result<(), KernelError> {
-        let Some(judge) = self.ready.take() else { return Ok(()) };
+        let Some(mut judge) = self.ready.take() else { return Ok(()) };
+        // Something may have been attached elsewhere since the judge was loaded.
+        let (hooks, ring) = (self.hooks(), self.ring_for_judge(&judge)?);
+        self.loader.complete(&mut judge, &hooks, &self.pins, ring)?;
         if !self.is_apart {
             if judge.matches_new() {
                 // `look` reports errors of this.
                 let links = self.links.look(&self.pins);
                 self.egress.mend(&links, &self.pins);
             }
-            self.root.publish(&judge, &self.pins)?;
+            self.roots.meet(&judge)?;
+            self.replace_roots()?;
+            self.roots.settle()?;
             self.end_unwanted_egress(&judge)?;
         }
         if !judge.samples() {

@@ -1,41 +1,34 @@
-//! The egress program. It is loaded once with its maps, and attached wherever the filter is. The attachment
-//! is a TCX link where the kernel has them (6.6), otherwise a filter of `clsact`. The maps are pinned, so
-//! that own flows outlive the daemon.
-//!
-//! Among the pins, `egress/` has one entry for each interface: the link itself, or a symbolic link that
-//! describes our `clsact` filter (`clsact`).
-
-mod clsact;
+//! The egress program. It is loaded once with its maps, and attached wherever the filter is (`tc`). The maps
+//! are pinned, so that own flows outlive the daemon. Among the pins, `egress/` has one entry for each
+//! interface.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 
 use aya::maps::{HashMap as BpfHashMap, Map, MapData};
-use aya::programs::links::{FdLink, LinkOrder, PinnedLink};
-use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
-use aya::programs::{SchedClassifier, TcAttachType};
-use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::programs::SchedClassifier;
+use aya::{Ebpf, EbpfLoader};
 use filter_common::flow::{KEY_WORDS, Key};
 use tracing::{info, warn};
 
-use super::super::{KernelError, Link};
-use super::held::HeldLink;
+use super::super::interface::Framing;
+use super::super::{AttachMode, KernelError, Link};
 use super::mending::TamperingLog;
+use super::object;
 use super::pins::Pins;
 use super::storage;
+use super::tc::{self, TcAttachment, TcPlace, TcSide};
 use crate::text::Explain;
 
-/// The program and its maps, compiled.
-pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/egress"));
-
-/// The name of the program in the kernel.
-pub const NAME: &str = "filterd_egress";
+/// The names of the programs in the kernel: for frames with an Ethernet header, and for those without.
+const NAME: &str = "filterd_egress";
+const NAME_BARE: &str = "filterd_eg_bare";
 
 /// The program, if it was ever needed, and the interfaces where it is attached.
 #[derive(Default)]
 pub struct Egress {
     made: Option<EgressProgram>,
-    held: HashMap<String, EgressAttachment>,
+    held: HashMap<String, TcAttachment>,
     /// The errors of interfaces where it could not be attached.
     refused: HashMap<String, String>,
     /// Whether it was attached somewhere since the last report. Flows that began before are then unknown.
@@ -44,18 +37,12 @@ pub struct Egress {
 
 struct EgressProgram {
     object: Ebpf,
-    id: u32,
+    /// The numbers of the programs that are loaded, by name.
+    ids: HashMap<&'static str, u32>,
     flows: BpfHashMap<MapData, [u64; KEY_WORDS], u64>,
     /// The same maps, for pinning them again.
     pinned: MapData,
     ports: MapData,
-}
-
-/// How the program is attached to an interface.
-enum EgressAttachment {
-    Tcx(HeldLink),
-    /// A `clsact` filter on an interface, as described by the note among the pins.
-    Clsact(clsact::ClsactNote),
 }
 
 impl Egress {
@@ -69,9 +56,9 @@ impl Egress {
 
     /// Attaches the program to an interface, replacing our earlier attachment. An error is kept for reports,
     /// because the filter still drops blocked sources.
-    pub fn attach(&mut self, name: &str, index: u32, pins: &Pins) {
+    pub fn attach(&mut self, name: &str, index: u32, framing: Framing, pins: &Pins) {
         let Some(made) = &mut self.made else { return };
-        let attached = made.attach(name, index, pins);
+        let attached = made.attach(name, index, program_for(framing), pins);
         match attached {
             Ok(hold) => {
                 self.refused.remove(name);
@@ -120,10 +107,11 @@ impl Egress {
 
     /// Attaches the program again wherever it is missing.
     pub fn mend(&mut self, links: &[Link], pins: &Pins) {
-        let Some(id) = self.made.as_ref().map(|made| made.id) else { return };
+        let Some(ids) = self.made.as_ref().map(|made| made.ids.clone()) else { return };
         for link in links {
             let (name, index) = (&link.name, link.index);
-            match self.held.get_mut(name).map(|hold| hold.check_attachment(index, id)) {
+            let id = ids.get(program_for(link.framing)).copied().unwrap_or_default();
+            match self.held.get_mut(name).map(|hold| hold.check(index, id)) {
                 Some(true) => continue,
                 Some(false) => {
                     warn!("{name}: another process detached the egress program; attaching again")
@@ -131,7 +119,7 @@ impl Egress {
                 None => {}
             }
             self.held.remove(name);
-            self.attach(name, index, pins);
+            self.attach(name, index, link.framing, pins);
         }
     }
 
@@ -141,7 +129,7 @@ impl Egress {
         storage::pin_again(pinned, &pins.flows(), mending)?;
         storage::pin_again(ports, &pins.ports(), mending)?;
         pins.make_egress()?;
-        self.held.iter_mut().try_for_each(|(name, hold)| hold.mend(name, pins, mending))
+        self.held.iter_mut().try_for_each(|(name, hold)| hold.mend(&pins.egress(name), mending))
     }
 
     /// True if the program was attached anywhere since the last call.
@@ -170,30 +158,6 @@ impl Egress {
     }
 }
 
-impl EgressAttachment {
-    /// True if it is still on this interface, with our program.
-    fn check_attachment(&mut self, index: u32, program: u32) -> bool {
-        match self {
-            Self::Tcx(held) => held.seat().is_some_and(|seat| seat.index == index && seat.program == program),
-            Self::Clsact(note) => note.index == index && clsact::is_on(index, program),
-        }
-    }
-
-    /// Restores its pin, if that is missing or was replaced.
-    fn mend(&mut self, name: &str, pins: &Pins, mending: &mut TamperingLog) -> Result<(), KernelError> {
-        let pin = pins.egress(name);
-        match self {
-            Self::Tcx(held) => held.mend(&pin, mending),
-            Self::Clsact(note) => {
-                if note.mend(&pin)? {
-                    mending.note_missing();
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
 impl EgressProgram {
     fn load(pins: &Pins) -> Result<Self, KernelError> {
         let failed = |error: &(dyn std::error::Error + 'static)| {
@@ -202,96 +166,73 @@ impl EgressProgram {
         for pin in [pins.flows(), pins.ports()].iter().filter(|pin| pin.exists()) {
             pins.must_be_ours(pin)?;
         }
-        let mut object: Ebpf = EbpfLoader::new()
+        let object: Ebpf = EbpfLoader::new()
             .btf(None)
             .map_pin_path("FLOWS", pins.flows())
             .map_pin_path("PORTS", pins.ports())
-            .load(OBJECT)
+            .load(&object::EGRESS)
             .map_err(|error| failed(&error))?;
-        let program: &mut SchedClassifier = object
-            .program_mut(NAME)
-            .and_then(|program| program.try_into().ok())
-            .expect("the embedded object has this classifier");
-        program.load().map_err(|error| failed(&error))?;
-        let id = program.info().map_err(|error| failed(&error))?.id();
         let open = |pin| MapData::from_pin(pin).map_err(|error| failed(&error));
         let flows = Map::LruHashMap(open(pins.flows())?);
         let flows = BpfHashMap::try_from(flows).map_err(|error| failed(&error))?;
-        Ok(Self { object, id, flows, pinned: open(pins.flows())?, ports: open(pins.ports())? })
+        Ok(Self {
+            object,
+            ids: HashMap::new(),
+            flows,
+            pinned: open(pins.flows())?,
+            ports: open(pins.ports())?,
+        })
     }
 
-    fn program(&mut self) -> &mut SchedClassifier {
-        let program = self.object.program_mut(NAME).and_then(|program| program.try_into().ok());
-        program.expect("the embedded object has this classifier")
-    }
-
-    fn attach(&mut self, name: &str, index: u32, pins: &Pins) -> Result<EgressAttachment, KernelError> {
-        let pin = pins.egress(name);
-        let failed = |what: &str, error: &(dyn std::error::Error + 'static)| {
-            KernelError::load_of(&format!("{what} the egress program of {name}"), error)
-        };
-        if let Some(hold) = self.return_to(name, index, pins)? {
-            return Ok(hold);
+    /// The program of this name, which is loaded when it is first needed.
+    fn program(&mut self, its: &'static str) -> Result<&mut SchedClassifier, KernelError> {
+        let program = self.object.program_mut(its).and_then(|program| program.try_into().ok());
+        let program: &mut SchedClassifier = program.expect("the embedded object has this classifier");
+        if !self.ids.contains_key(its) {
+            let failed = |error| KernelError::load_of("load the egress program", &error);
+            program.load().map_err(failed)?;
+            self.ids.insert(its, program.info().map_err(failed)?.id());
         }
-        forget(name, pins)?;
-        pins.make_egress()?;
-        // First in the chain, so that no other program hides sent packets from ours.
-        let order = TcAttachOptions::TcxOrder(LinkOrder::first());
-        match self.program().attach_with_options(name, TcAttachType::Egress, order) {
-            Ok(id) => {
-                let link = self.program().take_link(id).map_err(|error| failed("attach", &error))?;
-                let link = FdLink::try_from(link).map_err(|error| failed("attach", &error))?;
-                let pinned = link.pin(&pin).map_err(|error| failed("pin", &error))?;
-                let held = HeldLink::new(pinned.into(), &pin).map_err(|error| failed("ask for", &error))?;
-                info!("{name}: own flows are recorded by an egress link (TCX)");
-                Ok(EgressAttachment::Tcx(held))
-            }
-            Err(refused) => {
-                let note = clsact::attach(self.program(), name, index, pins)
-                    .inspect_err(|_| warn!("{name}: no egress link: {refused}"))?;
-                Ok(EgressAttachment::Clsact(note))
-            }
-        }
+        Ok(program)
     }
 
-    /// Gives our program to the link that an earlier filterd left on this interface, if there is one.
-    fn return_to(
+    fn attach(
         &mut self,
         name: &str,
         index: u32,
+        its: &'static str,
         pins: &Pins,
-    ) -> Result<Option<EgressAttachment>, KernelError> {
+    ) -> Result<TcAttachment, KernelError> {
         let pin = pins.egress(name);
-        if pin.is_symlink() || !pin.exists() {
-            return Ok(None);
+        let place = TcPlace { name, index, side: TcSide::Sent, program: its, pin: &pin };
+        if let Some(mut attached) = place.pinned(pins)? {
+            place.return_to(&mut attached, self.program(its)?)?;
+            return Ok(attached);
         }
-        pins.must_be_ours(&pin)?;
-        let failed = |error: &(dyn std::error::Error + 'static)| {
-            KernelError::load_of(&format!("take over the egress link of {name}"), error)
-        };
-        let open = || PinnedLink::from_pin(&pin).map(FdLink::from);
-        let mut held =
-            HeldLink::new(open().map_err(|error| failed(&error))?, &pin).map_err(|error| failed(&error))?;
-        if held.seat().is_none_or(|seat| seat.index != index) {
-            return Ok(None);
+        forget(name, pins)?;
+        pins.make_egress()?;
+        let attached = place.attach(self.program(its)?)?;
+        match attached.mode() {
+            AttachMode::Clsact => info!("{name}: own flows are recorded by an egress filter (clsact)"),
+            AttachMode::Native | AttachMode::Tcx => {
+                info!("{name}: own flows are recorded by an egress link (TCX)")
+            }
         }
-        let link = open().map_err(|error| failed(&error))?;
-        let link = SchedClassifierLink::try_from(link).map_err(|error| failed(&error))?;
-        let updated = self.program().attach_to_link(link).map_err(|error| failed(&error))?;
-        drop(self.program().take_link(updated));
-        Ok(Some(EgressAttachment::Tcx(held)))
+        Ok(attached)
     }
 }
 
 /// Removes the pin of an interface, and detaches the program. True if it is detached.
 fn forget(name: &str, pins: &Pins) -> Result<bool, KernelError> {
     let pin = pins.egress(name);
-    let is_off = !pin.is_symlink() || clsact::detach(&pin)?;
-    // If the last reference to a link is a descriptor, the kernel detaches it at once; if it is a pin, only
-    // later.
-    let _held = PinnedLink::from_pin(&pin).ok();
+    let (is_off, _held) = tc::release(&pin, TcSide::Sent, NAME)?;
+    let (is_bare_off, _) = tc::release(&pin, TcSide::Sent, NAME_BARE)?;
     pins.forget_egress(name).map_err(|error| KernelError::load("remove the pin of an egress link", error))?;
-    Ok(is_off)
+    Ok(is_off && is_bare_off)
+}
+
+fn program_for(framing: Framing) -> &'static str {
+    if framing == Framing::Bare { NAME_BARE } else { NAME }
 }
 
 /// Removes everything that an ended filterd left. Returns the interfaces that this network namespace cannot

@@ -1,5 +1,5 @@
-//! Attaches the egress program as a filter of `clsact`, where the kernel has no links for it. Such a filter
-//! stays until someone removes it, and has no pin. A symbolic link among the pins notes its interface, its
+//! Attaches a program as a filter of `clsact`, where the kernel has no links for it. Such a filter stays
+//! until someone removes it, and has no pin. A symbolic link among the pins notes its interface, its
 //! network namespace, and whether the qdisc is ours. It cannot be removed from another namespace, and that is
 //! reported.
 //!
@@ -11,17 +11,15 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::thread;
 
+use aya::programs::SchedClassifier;
 use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact};
-use aya::programs::{SchedClassifier, TcAttachType};
 use futures_util::{StreamExt, TryStreamExt};
 use rtnetlink::Handle;
 use rtnetlink::packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::tc::{TcAttribute, TcFilterBpfOption, TcHandle, TcMessage, TcOption};
-use tracing::info;
 
-use super::super::pins::Pins;
-use super::NAME;
+use super::{TcPlace, TcSide};
 use crate::kernel::KernelError;
 
 /// The first part of a note, if the qdisc is ours.
@@ -33,7 +31,8 @@ const BEHIND: char = '@';
 
 const KIND: &str = "clsact";
 
-/// The parent of filters for sent packets, and the qdisc itself.
+/// The parents of filters for received and for sent packets, and the qdisc itself.
+const INGRESS: TcHandle = TcHandle { major: 0xFFFF, minor: 0xFFF2 };
 const EGRESS: TcHandle = TcHandle { major: 0xFFFF, minor: 0xFFF3 };
 const CLSACT: TcHandle = TcHandle { major: 0xFFFF, minor: 0xFFF1 };
 
@@ -53,56 +52,51 @@ struct ClsactFilter {
 }
 
 /// Attaches the program before all other filters, and then removes our earlier filters.
-pub fn attach(
-    program: &mut SchedClassifier,
-    name: &str,
-    index: u32,
-    pins: &Pins,
-) -> Result<ClsactNote, KernelError> {
+pub fn attach(program: &mut SchedClassifier, place: &TcPlace<'_>) -> Result<ClsactNote, KernelError> {
+    let TcPlace { name, index, side, program: its, pin } = *place;
     let failed = |error: &(dyn std::error::Error + 'static)| {
-        KernelError::load_of(&format!("attach the egress program to {name}"), error)
+        KernelError::load_of(&format!("attach the program {its} to {name}"), error)
     };
-    let pin = pins.egress(name);
-    let was_own = ClsactNote::read(&pin).is_some_and(|note| note.is_own);
+    let was_own = ClsactNote::read(pin).is_some_and(|note| note.is_own);
     let is_new = !ask(move |handle| async move { has_qdisc(&handle, index).await })?;
     if is_new {
         qdisc_add_clsact(name).map_err(|error| failed(&error))?;
     }
     let note = ClsactNote { index, is_own: is_new || was_own, namespace: namespace() };
-    _ = fs::remove_file(&pin);
+    _ = fs::remove_file(pin);
     // Written first, so that the note survives if filterd is killed in between.
-    note.write(&pin)?;
-    let earlier = ask(move |handle| async move { ours(&handle, index).await })?;
+    note.write(pin)?;
+    let earlier = ask(move |handle| async move { ours(&handle, index, side, its).await })?;
     let options = TcAttachOptions::Netlink(NlOptions::default());
-    let attached = program.attach_with_options(name, TcAttachType::Egress, options);
+    let attached = program.attach_with_options(name, side.attach_type(), options);
     let link = attached.and_then(|id| program.take_link(id)).map_err(|error| failed(&error))?;
     // The filter must stay when this process ends, and dropping the link would remove it.
     std::mem::forget(link);
-    ask(move |handle| async move { remove(&handle, index, earlier).await })?;
-    info!("{name}: own flows are recorded by an egress filter (clsact)");
+    ask(move |handle| async move { remove(&handle, index, side, earlier).await })?;
     Ok(note)
 }
 
-/// True if this program is attached there.
-pub fn is_on(index: u32, program: u32) -> bool {
-    let found = ask(move |handle| async move { ours(&handle, index).await });
-    found.is_ok_and(|found| found.iter().any(|filter| filter.program == Some(program)))
+/// The number of the program of this name that is attached there.
+pub fn program_on(index: u32, side: TcSide, name: &'static str) -> Option<u32> {
+    let found = ask(move |handle| async move { ours(&handle, index, side, name).await }).ok()?;
+    found.iter().find_map(|filter| filter.program)
 }
 
 /// Removes our filter that this note describes, and the qdisc if it is ours and otherwise empty. False if it
 /// is in another network namespace, and therefore stays.
-pub fn detach(note: &Path) -> Result<bool, KernelError> {
+pub fn detach(note: &Path, side: TcSide, program: &str) -> Result<bool, KernelError> {
     let Some(ClsactNote { index, is_own, namespace: its }) = ClsactNote::read(note) else { return Ok(true) };
     if its.is_some_and(|its| namespace().is_some_and(|here| here != its)) {
         return Ok(false);
     }
+    let program = program.to_owned();
     ask(move |handle| async move {
         // If the interface is gone, its filters are gone as well.
         if !has_qdisc(&handle, index).await? {
             return Ok(true);
         }
-        let found = ours(&handle, index).await?;
-        remove(&handle, index, found).await?;
+        let found = ours(&handle, index, side, &program).await?;
+        remove(&handle, index, side, found).await?;
         if is_own && is_empty(&handle, index).await? {
             let mut request = handle.qdisc().del(index as i32);
             let header = &mut request.message_mut().header;
@@ -135,18 +129,36 @@ async fn received(handle: &Handle, index: u32) -> Result<Vec<TcMessage>, rtnetli
     handle.traffic_filter(index as i32).get().ingress().execute().try_collect().await
 }
 
-async fn ours(handle: &Handle, index: u32) -> Result<Vec<ClsactFilter>, rtnetlink::Error> {
-    Ok(sent(handle, index).await?.iter().filter_map(ClsactFilter::of).collect())
+async fn ours(
+    handle: &Handle,
+    index: u32,
+    side: TcSide,
+    program: &str,
+) -> Result<Vec<ClsactFilter>, rtnetlink::Error> {
+    let found = match side {
+        TcSide::Received => received(handle, index).await?,
+        TcSide::Sent => sent(handle, index).await?,
+    };
+    Ok(found.iter().filter_map(|message| ClsactFilter::of(message, program)).collect())
 }
 
 async fn is_empty(handle: &Handle, index: u32) -> Result<bool, rtnetlink::Error> {
     Ok(sent(handle, index).await?.is_empty() && received(handle, index).await?.is_empty())
 }
 
-async fn remove(handle: &Handle, index: u32, filters: Vec<ClsactFilter>) -> Result<(), rtnetlink::Error> {
+async fn remove(
+    handle: &Handle,
+    index: u32,
+    side: TcSide,
+    filters: Vec<ClsactFilter>,
+) -> Result<(), rtnetlink::Error> {
+    let parent = match side {
+        TcSide::Received => INGRESS,
+        TcSide::Sent => EGRESS,
+    };
     for ClsactFilter { header: (number, info), .. } in filters {
         let mut message = TcMessage::with_index(index as i32);
-        (message.header.parent, message.header.handle, message.header.info) = (EGRESS, number, info);
+        (message.header.parent, message.header.handle, message.header.info) = (parent, number, info);
         let mut request = NetlinkMessage::from(RouteNetlinkMessage::DelTrafficFilter(message));
         request.header.flags = NLM_F_REQUEST | NLM_F_ACK;
         let mut answers = handle.clone().request(request)?;
@@ -162,7 +174,12 @@ async fn remove(handle: &Handle, index: u32, filters: Vec<ClsactFilter>) -> Resu
 }
 
 impl ClsactNote {
-    fn read(pin: &Path) -> Option<Self> {
+    /// Whether it describes an interface of this number in our network namespace.
+    pub fn is_here(self, index: u32) -> bool {
+        self.index == index && self.namespace.is_none_or(|its| namespace().is_none_or(|here| here == its))
+    }
+
+    pub fn read(pin: &Path) -> Option<Self> {
         let text = fs::read_link(pin).ok()?;
         let text = text.to_str()?;
         let (number, is_own) = match text.strip_prefix(OWN) {
@@ -178,7 +195,7 @@ impl ClsactNote {
         let Self { index, is_own, namespace } = self;
         let its = namespace.map_or_else(String::new, |namespace| format!("{BEHIND}{namespace}"));
         let text = format!("{}{index}{its}", if is_own { OWN } else { FOREIGN });
-        symlink(text, pin).map_err(|error| KernelError::load("note where the egress program is", error))
+        symlink(text, pin).map_err(|error| KernelError::load("note where a program of TC is", error))
     }
 
     /// Writes the note again if it is missing. True if it was missing.
@@ -193,16 +210,16 @@ impl ClsactNote {
 
 impl ClsactFilter {
     /// The filter, if it is ours and the message is not a summary of several.
-    fn of(message: &TcMessage) -> Option<Self> {
+    fn of(message: &TcMessage, program: &str) -> Option<Self> {
         let options = message.attributes.iter().find_map(|attribute| {
             if let TcAttribute::Options(options) = attribute { Some(options) } else { None }
         })?;
-        let is_named = |option: &TcOption| matches!(option, TcOption::Bpf(TcFilterBpfOption::ProgName(name)) if name == NAME);
-        let program = options.iter().find_map(|option| {
+        let is_named = |option: &TcOption| matches!(option, TcOption::Bpf(TcFilterBpfOption::ProgName(name)) if name == program);
+        let id = options.iter().find_map(|option| {
             if let TcOption::Bpf(TcFilterBpfOption::ProgId(id)) = option { Some(*id) } else { None }
         });
         let header = (message.header.handle, message.header.info);
-        options.iter().any(is_named).then_some(Self { header, program })
+        options.iter().any(is_named).then_some(Self { header, program: id })
     }
 }
 
@@ -260,6 +277,6 @@ mod tests {
         ClsactNote { index: 7, is_own: true, namespace: namespace().map(|here| here + 1) }
             .write(&pin)
             .unwrap();
-        assert!(!detach(&pin).unwrap());
+        assert!(!detach(&pin, TcSide::Sent, "filterd_egress").unwrap());
     }
 }
