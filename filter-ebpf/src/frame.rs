@@ -82,7 +82,8 @@ impl<'a> InPlace<'a> {
 struct Linear {
     start: usize,
     end: usize,
-    /// The type of the packet, if the frame has no Ethernet header. The part then begins where one would.
+    /// The type of the packet, if the frame has no Ethernet header. Nothing is read from this part then: Linux 7
+    /// accepts no pointer to where the header would begin.
     bare: Option<u16>,
 }
 
@@ -93,13 +94,15 @@ const ETHERNET: usize = 14;
 impl Linear {
     #[inline(always)]
     fn of(context: *mut Raw, start: usize, end: usize) -> Self {
-        let bare = hook::bare_packet(context);
-        Self { start: if bare.is_some() { start.wrapping_sub(ETHERNET) } else { start }, end, bare }
+        Self { start, end, bare: hook::bare_packet(context) }
     }
 
     /// Returns whether the `length` bytes at `at` lie in the packet.
     #[inline(always)]
     fn reaches(&self, at: usize, length: usize) -> bool {
+        if hook::MAY_BE_BARE && self.bare.is_some() {
+            return false;
+        }
         self.start + at + length <= self.end
     }
 

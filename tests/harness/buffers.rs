@@ -2,20 +2,19 @@
 //! clone of such a buffer is a split lock, which ends hosts that do not allow any (CVE-2026-99127).
 
 use std::collections::HashMap;
+use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
-use std::process::Command;
 
 use aya::Ebpf;
 use aya::maps::{Array, Map, MapData};
 use aya::programs::RawTracePoint;
 
 use crate::foreign::licensed_file;
-use crate::limited::LimitedCommand;
 
 /// Counts the buffers of one interface until it is dropped.
 #[derive(Debug)]
 pub struct Buffers {
-    counts: Array<MapData, [u64; 2]>,
+    counts: Map,
     _program: Ebpf,
 }
 
@@ -92,12 +91,13 @@ impl Buffers {
             object.program_mut(NAME).and_then(|program| program.try_into().ok()).expect("the object has it");
         look.load().expect("the verifier has nothing to say");
         look.attach(TRACEPOINT).expect("the kernel has it");
-        Self { counts: Array::try_from(Map::Array(counts)).expect("it is an array"), _program: object }
+        Self { counts: Map::Array(counts), _program: object }
     }
 
     /// How many there were, and how many of them have an end that is not aligned.
     pub fn counted(&self) -> [u64; 2] {
-        self.counts.get(&0, 0).expect("it is there")
+        let counts = Array::<_, [u64; 2]>::try_from(&self.counts).expect("it is an array");
+        counts.get(&0, 0).expect("it is there")
     }
 }
 
@@ -111,24 +111,68 @@ struct Fields {
 
 impl Fields {
     fn of_this_kernel() -> Self {
-        let mut bpftool = Command::new("bpftool");
-        bpftool.args(["btf", "dump", "file", "/sys/kernel/btf/vmlinux", "format", "raw"]);
-        let told = bpftool.limited_output().expect("bpftool can be run");
-        let told = String::from_utf8(told.stdout).expect("it is text");
-        let (buffer, device) = (members(&told, "sk_buff"), members(&told, "net_device"));
+        let told = fs::read("/sys/kernel/btf/vmlinux").expect("the kernel describes its types");
+        let types = Types::of(&told);
+        let (buffer, device) = (types.members("sk_buff"), types.members("net_device"));
         // Its pointer to the device stands behind two others, in a union without a name.
         Self { device: 16, head: buffer["head"], end: buffer["end"], name: device["name"] }
     }
 }
 
-/// The members of a structure, with their places in bytes.
-fn members(told: &str, structure: &str) -> HashMap<String, i32> {
-    let head = format!("STRUCT '{structure}' ");
-    let rest = told.lines().skip_while(|line| !line.contains(&head)).skip(1);
-    let member = |line: &str| {
-        let name = line.trim().strip_prefix('\'')?.split_once('\'')?.0.to_owned();
-        let bits: i32 = line.split_once("bits_offset=")?.1.split_whitespace().next()?.parse().ok()?;
-        Some((name, bits / 8))
-    };
-    rest.take_while(|line| line.starts_with('\t')).filter_map(member).collect()
+/// The kernel's description of its types (Documentation/bpf/btf.rst).
+struct Types<'a> {
+    types: &'a [u8],
+    names: &'a [u8],
+}
+
+impl<'a> Types<'a> {
+    fn of(told: &'a [u8]) -> Self {
+        let header = word(told, 4) as usize;
+        let part = |at: usize| {
+            let (begin, length) = (header + word(told, at) as usize, word(told, at + 4) as usize);
+            &told[begin..begin + length]
+        };
+        Self { types: part(8), names: part(16) }
+    }
+
+    fn name(&self, at: u32) -> &str {
+        let name = &self.names[at as usize..];
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        std::str::from_utf8(&name[..end]).expect("names are plain")
+    }
+
+    /// The members of a structure that have names, with their places in bytes.
+    fn members(&self, structure: &str) -> HashMap<String, i32> {
+        const STRUCT: u32 = 4;
+        let mut at = 0;
+        while at < self.types.len() {
+            let [name, info] = [at, at + 4].map(|at| word(self.types, at));
+            let (kind, members) = (info >> 24 & 0x1F, (info & 0xFFFF) as usize);
+            at += 12;
+            if kind == STRUCT && self.name(name) == structure {
+                let member = |number: usize| {
+                    let at = at + 12 * number;
+                    // Where there are bit fields, the highest byte is their size.
+                    let bits = word(self.types, at + 8) & if info >> 31 == 1 { 0xFF_FFFF } else { u32::MAX };
+                    (self.name(word(self.types, at)).to_owned(), (bits / 8) as i32)
+                };
+                return (0..members).map(member).collect();
+            }
+            at += match kind {
+                // A number; a variable; a tag of a declaration.
+                1 | 14 | 17 => 4,
+                3 => 12,
+                // Structures and unions; sections of data; enumerations of 64 bits.
+                4 | 5 | 15 | 19 => 12 * members,
+                // Other enumerations, and what functions take.
+                6 | 13 => 8 * members,
+                _ => 0,
+            };
+        }
+        panic!("this kernel has no {structure}");
+    }
+}
+
+fn word(told: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(told[at..at + 4].try_into().expect("four bytes"))
 }

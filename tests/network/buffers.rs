@@ -5,23 +5,24 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 use harness::limited::LimitedListener;
-use harness::{BYSTANDER, Buffers, Net, Random};
+use harness::{BYSTANDER, Buffers, GATEWAY, Net, Random};
 
-const WRITES: usize = 3_000;
+const WRITES: usize = 10_000;
 const LONGEST: usize = 20_000;
 
-/// Native XDP on a veth with a large MTU has some that are not, on kernels without the fix.
+/// In native mode, Linux 6.18 has some that are not at MTU 9000: 24 of 67,333.
 #[test]
 fn buffers_stay_aligned_where_auto_filters() {
     for mtu in [1500, 9000] {
         let mut net = Net::new().mtu(mtu);
         net.host().ip_all("link set eth0 down\nlink set eth0 name buffers0\n");
         net.raise(&["buffers0"]);
+        net.host().ip(&format!("route add default via {GATEWAY}"));
         net.start("interfaces: [buffers0]\nblock: [203.0.113.7]");
         let buffers = Buffers::of("buffers0");
         stream(&net);
         let [all, misaligned] = buffers.counted();
-        assert!(all > WRITES as u64 / 4, "this shows nothing: {all} buffers");
+        assert!(all > 1_000, "this shows nothing: {all} buffers");
         assert_eq!(misaligned, 0, "of {all}, MTU {mtu}");
     }
 }

@@ -1,6 +1,6 @@
 """Faults put into the judge for TC: as those in `mutants.py`, one instruction each. They are about what the judge for XDP does not do."""
 
-from mutants import ADD, ADDRESS_COUNTED, AND32, COUNTING, LABELS, LISTS, PARSER, ROOT, SHIFT32_DOWN, SHIFT_DOWN, Mutant
+from mutants import ADDRESS_COUNTED, AND32, COUNTING, LABELS, LISTS, PARSER, ROOT, SHIFT32_DOWN, SHIFT_DOWN, Mutant
 
 BARE, HEADERS = "source without an Ethernet header", "headers"
 FUNCTION = "filterd_headers"
@@ -15,8 +15,7 @@ MUTANTS = [
     Mutant("the id of a removed tag does not count", PARSER, dict(code=AND32, target=2, immediate=0xFFF), dict(immediate=0)),
     Mutant("a priority of a removed tag counts as an id", PARSER, dict(code=AND32, target=2, immediate=0xFFF), dict(immediate=0xFFFF)),
 
-    Mutant("the packet is read behind a header that is not there", BARE, dict(code=ADD, target=3, immediate=-14), dict(immediate=0)),
-    Mutant("the type is that of a removed tag", BARE, dict(code=LOAD4, target=5, offset=16), dict(offset=24)),
+    Mutant("the type is that of a removed tag", BARE, dict(code=LOAD4, target=1, offset=16), dict(offset=24)),
     Mutant("a copy is taken from behind a header that is not there", BARE, dict(code=SET32, target=1, immediate=-14), dict(immediate=0), 1),
 
     Mutant("what passes is left to nobody else", COUNTING, dict(code=SET32, target=0, immediate=-1), dict(immediate=0)),

@@ -16,6 +16,9 @@ use crate::tables::{SETTINGS, read};
 pub type Raw = __sk_buff;
 pub type Wrapped = TcContext;
 
+/// Frames of some devices have no Ethernet header.
+pub const MAY_BE_BARE: bool = true;
+
 /// What the program returns. Filters that others have attached still judge what passes.
 pub type Action = i32;
 pub const PASS: Action = TC_ACT_UNSPEC;

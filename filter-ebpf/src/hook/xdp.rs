@@ -14,6 +14,9 @@ use crate::frame::Context;
 pub type Raw = xdp_md;
 pub type Wrapped = XdpContext;
 
+/// Every frame has an Ethernet header.
+pub const MAY_BE_BARE: bool = false;
+
 /// What the program returns.
 #[allow(dead_code, reason = "programs of benchmarks act by themselves")]
 pub type Action = xdp_action::Type;

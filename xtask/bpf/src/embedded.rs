@@ -5,6 +5,8 @@ use anyhow::{Context, Result};
 use object::build::elf::{Builder, SectionData};
 use object::elf::SHT_STRTAB;
 
+use crate::btf;
+
 /// What the names of sections with DWARF begin with; relocations of these go with them.
 const FOR_DEBUGGERS: &[u8] = b".debug_";
 
@@ -14,6 +16,11 @@ pub fn embedded(object: &[u8]) -> Result<Vec<u8>> {
     for section in &mut builder.sections {
         let name = section.name.strip_prefix(b".rel").unwrap_or(&section.name);
         section.delete = name.starts_with(FOR_DEBUGGERS);
+        if section.name == ".BTF".into()
+            && let SectionData::Data(types) = &mut section.data
+        {
+            btf::order_forwards(types.to_mut()).context("its types are not those of BTF")?;
+        }
     }
     builder.delete_orphans();
     name_sections(&mut builder);

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod btf;
 pub mod compiled;
 pub mod debian;
 pub mod ebpf;

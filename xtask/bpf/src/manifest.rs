@@ -13,9 +13,10 @@ const HEAD: &str =
     "# What the BPF objects beside this are compiled with and from. `cargo xtask objects` writes all of it.";
 
 /// What makes them another way is another source.
-const SOURCES_OF_ALL: [&str; 4] = [
+const SOURCES_OF_ALL: [&str; 5] = [
     "filter-common/Cargo.toml",
     "filter-ebpf/Cargo.toml",
+    "xtask/bpf/src/btf.rs",
     "xtask/bpf/src/embedded.rs",
     "xtask/bpf/src/recipe.rs",
 ];

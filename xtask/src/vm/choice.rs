@@ -80,12 +80,13 @@ const OURS_ALONE: [&str; 43] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 50] = [
+const HERE_ONLY: [Stories; 51] = [
     ("as_sent::", "a browser, and dozens of commands, for what they say"),
     (
         "bulk::a_",
         "a hundred thousand addresses, by many clients; `bulk::growing_table_drops_exactly_the_listed` is told on every kernel",
     ),
+    ("buffers::", "the kernel's description of its types, which a guest shows empty"),
     ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),

@@ -319,7 +319,10 @@ impl Vm {
             Stage::VerifierUnderLockdown if self.filter.is_empty() => vec![choice::UNDER_LOCKDOWN.to_owned()],
             Stage::Program | Stage::Verifier | Stage::VerifierUnderLockdown => self.words(),
         };
-        let rings = self.rings().into_iter().filter(|ring| *ring != Ring::Verifier || !self.is_twin(series));
+        // What a verifier and a program's run depend on is the same in kernels of one source.
+        let is_wanted =
+            |ring: &Ring| !matches!(ring, Ring::Program | Ring::Verifier) || !self.is_twin(series);
+        let rings = self.rings().into_iter().filter(is_wanted);
         // What a lockdown forbids it forbids on every processor.
         let is_told = |stage: &Stage| *stage != Stage::VerifierUnderLockdown || !self.is_foreign();
         let stages = rings.flat_map(Stage::of).filter(is_told);
@@ -331,7 +334,7 @@ impl Vm {
         self.series().iter().any(|series| kernel::processor_of(series) != Processor::Amd64)
     }
 
-    /// Is a kernel of the same source told all that is asked for? Then they have one verifier.
+    /// Is a kernel of the same source told all that is asked for? Then they have one verifier, and run programs alike.
     fn is_twin(&self, series: &str) -> bool {
         series.strip_suffix(OF_METAL).is_some_and(|source| self.series().contains(&source))
     }
@@ -376,14 +379,15 @@ mod tests {
     }
 
     #[test]
-    fn one_verifier_runs_per_source() {
+    fn one_verifier_and_program_ring_run_per_source() {
         let (every, one) = (Vm::every(), Vm { kernels: vec!["6.12-generic".to_owned()], ..Vm::every() });
         assert!(
             planned(&every, "6.12").contains("verifier")
                 && planned(&one, "6.12-generic").contains("verifier")
         );
         let plan = planned(&every, "6.12-generic");
-        assert!(plan.contains("network") && !plan.contains("verifier"), "{plan}");
+        assert!(plan.contains("network"), "{plan}");
+        assert!(!plan.contains("verifier") && !plan.contains("program"), "{plan}");
     }
 
     #[test]

@@ -71,8 +71,7 @@ impl Interfaces {
 
     /// The interfaces that are filtered, by number and name.
     pub fn filtered(&self) -> Vec<(u32, String)> {
-        let filtered = |one: &WatchedInterface| Some((one.attached()?.index, one.name().to_owned()));
-        self.watched.iter().filter_map(filtered).collect()
+        self.sampled().into_iter().map(|(index, interface)| (index, interface.name)).collect()
     }
 
     /// The same with what their frames begin with.

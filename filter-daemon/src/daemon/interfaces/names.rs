@@ -133,9 +133,9 @@ mod tests {
 
     const OURS: u32 = 7;
 
-    /// Links and interfaces by name and number, all with filterd's program, and the requested names.
-    fn renamed(links: &[(&str, u32)], there: &[(&str, u32)], asked: &[&str]) -> Option<(String, String)> {
-        let link = |(name, index): &(&str, u32)| Link {
+    /// A link with filterd's program.
+    fn link((name, index): &(&str, u32)) -> Link {
+        Link {
             name: (*name).into(),
             index: *index,
             program: OURS,
@@ -146,7 +146,11 @@ mod tests {
             formerly: None,
             egress: None,
             outbound: None,
-        };
+        }
+    }
+
+    /// Links and interfaces by name and number, all with filterd's program, and the requested names.
+    fn renamed(links: &[(&str, u32)], there: &[(&str, u32)], asked: &[&str]) -> Option<(String, String)> {
         let one = |(name, index): &(&str, u32)| KernelInterface {
             name: (*name).into(),
             index: *index,
@@ -200,19 +204,7 @@ mod tests {
 
     #[test]
     fn earlier_link_is_held_back() {
-        let link = Link {
-            name: "eth0".into(),
-            index: 2,
-            program: OURS,
-            mode: None,
-            is_found_here: false,
-            framing: Framing::Ethernet,
-            before: Vec::new(),
-            formerly: None,
-            egress: None,
-            outbound: None,
-        };
-        let left = WatchedInterface::left(&link);
+        let left = WatchedInterface::left(&link(&("eth0", 2)));
         assert!(left.is_held_back() && !left.is_named() && !left.is_missed() && !left.is_over());
         assert!(WatchedInterface::new("eth0".into()).is_missed());
         let told = |is_absent, protects| {
