@@ -151,7 +151,11 @@ impl Told {
     /// The reason without its clause.
     #[inline(always)]
     pub const fn reason(self) -> Reason {
-        Reason::of(self.0 & OF_REASON)
+        match Reason::of(self.0 & OF_REASON) {
+            // Sent packets are not told of, and the judge of received ones need not know this reason.
+            Reason::Outbound => Reason::Unlisted,
+            reason => reason,
+        }
     }
 
     /// This reason, reached by the clause in this slot.
