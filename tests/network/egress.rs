@@ -161,7 +161,7 @@ fn foreign_egress_programs_are_untouched() {
 }
 
 /// The names of all programs on what `eth0` sends, however they are attached.
-fn egress_programs(net: &Net) -> Vec<String> {
+pub(super) fn egress_programs(net: &Net) -> Vec<String> {
     let mut programs = ForeignEgress::linked(net.host());
     let told = net.host().command("tc").args(["filter", "show", "dev", "eth0", "egress"]).limited_output();
     let told = String::from_utf8_lossy(&told.expect("tc is there").stdout).into_owned();

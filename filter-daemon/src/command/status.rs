@@ -72,6 +72,7 @@ fn protection(status: &Reply) -> ProtectionInput<'_> {
         interfaces: &status.interfaces,
         // An earlier daemon reports only the number of targets of each list.
         targets: status.targets.unwrap_or_else(told_by_lists),
+        targets_out: status.targets_out,
         faults: &status.faults,
         enforce: status.enforce,
         paused: status.paused.as_ref(),
@@ -235,6 +236,7 @@ mod tests {
             trial: None,
             reload: None,
             targets: None,
+            targets_out: 0,
             interfaces: vec![Interface {
                 name: "eth0".into(),
                 mode: "native".into(),

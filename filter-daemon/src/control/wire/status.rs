@@ -54,9 +54,12 @@ pub struct Reply {
     pub reload: Option<String>,
     /// The interfaces, attached or not.
     pub interfaces: Vec<Interface>,
-    /// Number of blocked targets. A target of several lists counts once.
+    /// Number of targets packets from which are blocked. A target of several lists counts once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<u64>,
+    /// Number of targets packets to which are blocked. Default: none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub targets_out: u64,
     /// Tables in the kernel, and how full they are.
     pub tables: Vec<Table>,
     /// Flows that this host initiated, with `match: new`.
@@ -249,7 +252,7 @@ pub struct ListStatus {
 }
 
 /// A count of zero is left out.
-fn is_zero(number: &u64) -> bool {
+pub(super) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

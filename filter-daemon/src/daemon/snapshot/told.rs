@@ -26,6 +26,7 @@ pub fn status(snapshot: Snapshot) -> status::Reply {
         reload: snapshot.reload,
         interfaces: snapshot.interfaces,
         targets: snapshot.targets,
+        targets_out: snapshot.targets_out,
         tables: snapshot.tables,
         flows: snapshot.flows,
         lists: snapshot.lists.into_iter().map(list_status).collect(),

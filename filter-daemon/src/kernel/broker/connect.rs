@@ -19,6 +19,7 @@ use super::super::KernelError;
 use super::super::hook::Hook;
 use super::object;
 use super::pins::Pins;
+use super::request::CallErrors;
 use super::tables::{Tables, write_settings};
 use crate::text::Explain;
 
@@ -62,9 +63,20 @@ impl ConnectPrograms {
         pins.forget_connect().map_err(|error| KernelError::load("remove the pins of cgroup programs", error))
     }
 
-    /// The error, if they could not be attached.
-    pub fn why_not(&self) -> Option<String> {
-        self.refused.clone()
+    /// True if one could not be attached, or if someone removed a pin.
+    pub fn are_incomplete(&self, pins: &Pins) -> bool {
+        let is_missing = |name: &&'static str| !pins.connect(name).exists();
+        self.refused.is_some() || self.is_attached && NAMES.iter().any(is_missing)
+    }
+
+    /// Which calls fail.
+    pub fn state(&self) -> CallErrors {
+        match &self.refused {
+            Some(why) => CallErrors::Refused(why.clone()),
+            None if !self.is_attached => CallErrors::Off,
+            None if sees_only_its_own() => CallErrors::OwnCgroup,
+            None => CallErrors::On,
+        }
     }
 }
 
@@ -119,7 +131,7 @@ const FIRST_NAMESPACE: u64 = 0xEFFF_FFFB;
 
 /// True if this process sees only its own cgroup, as in a container: other processes of the host are below
 /// other cgroups then.
-pub fn sees_only_its_own() -> bool {
+fn sees_only_its_own() -> bool {
     let own = fs::metadata(Path::new("/proc/self/ns/cgroup")).map(|found| found.st_ino());
     own.is_ok_and(|number| number != FIRST_NAMESPACE)
 }

@@ -275,6 +275,21 @@ pub struct Repairs {
     pub tampered: Vec<Tampering>,
     /// The user who owns the pins.
     pub owner: u32,
+    pub calls: CallErrors,
+}
+
+/// Whether calls of local processes fail at once that send to a blocked destination.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CallErrors {
+    /// They need not: no destination is blocked, or the configuration says so.
+    #[default]
+    Off,
+    /// All calls on this host do.
+    On,
+    /// Those below this filterd's own cgroup do, because it sees no other one.
+    OwnCgroup,
+    /// They do not, for this reason.
+    Refused(String),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

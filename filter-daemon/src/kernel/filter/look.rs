@@ -101,9 +101,9 @@ impl Filter {
         [self.sets.allow.addresses.occupancy(), self.sets.allow.six.occupancy()]
     }
 
-    /// How full the tables for the ports of one clause are, and the memory of its prefixes.
-    pub fn on_ports(&self, slot: Slot) -> ([Occupancy; 2], [u64; 2]) {
-        let set = &self.sets[SetName::Clause(slot)];
+    /// How full the tables of one set are, and the memory of its prefixes.
+    pub fn occupancy_of(&self, name: SetName) -> ([Occupancy; 2], [u64; 2]) {
+        let set = &self.sets[name];
         let SetWindows { networks, levels, .. } = set.windows();
         let bytes = |window: Option<&Window>, labels: Option<&Window>| {
             window.map_or(0, Window::bytes) + labels.map_or(0, Window::bytes)

@@ -35,13 +35,14 @@ impl BrokerServer {
             self.egress.mend(&links, &self.pins);
         }
         self.outbound.mend_pins(&self.pins, &mut self.mending)?;
-        self.mend_outbound()
+        self.mend_outbound()?;
+        if self.connect.are_incomplete(&self.pins) { self.renew_connect() } else { Ok(()) }
     }
 
     /// Reports the repairs since the last call.
     pub(super) fn mended(&mut self) -> Repairs {
         let (egress, tampered) = (self.egress.programs().take_newly_attached(), self.mending.take());
-        Repairs { egress, tampered, owner: geteuid().as_raw() }
+        Repairs { egress, tampered, owner: geteuid().as_raw(), calls: self.connect.state() }
     }
 
     /// Gives every link of XDP our program again, and returns the program's number. Some drivers (virtio_net)
