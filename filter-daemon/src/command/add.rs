@@ -68,7 +68,7 @@ impl Add {
         let mut lines = vec![self.addition.told(outcome, blocked, self.list()) + &but(changed)];
         lines.extend(self.widened(outcome, blocked));
         if self.list() == name::MANUAL_OUT_LIST {
-            lines.push("packets to it are dropped, packets from it are not".to_owned());
+            lines.push("packets to it are dropped; this says nothing about packets from it".to_owned());
         }
         lines.extend(guarded::around(changed));
         lines.extend(allowed(outcome, clock));

@@ -81,7 +81,9 @@ impl Pinned {
         match &self.calls {
             CallErrors::Off | CallErrors::On => None,
             CallErrors::OwnCgroup => Some(Explanation::new(
-                format!("calls of other containers and of the host that send to blocked addresses wait instead of failing, {and}: filterd sees only its own cgroup"),
+                format!(
+                    "calls of other containers and of the host that send to blocked addresses wait instead of failing, {and}: filterd sees only its own cgroup"
+                ),
                 "start filterd in the host's cgroup namespace (docker run --cgroupns host), or write `outbound_errors: false`",
             )),
             CallErrors::Refused(why) => Some(Explanation::new(

@@ -76,7 +76,14 @@ impl Owner {
     pub(super) fn tell_ready(&self) {
         let lists = self.protection.blocklist().lists().iter().count();
         let outbound = Some(self.targets_out()).filter(|count| *count > 0);
-        info!(targets = self.targets(), outbound, lists, "ready: {} packets on {}", self.doing(), self.links());
+        info!(
+            targets = self.targets(),
+            outbound,
+            lists,
+            "ready: {} packets on {}",
+            self.doing(),
+            self.links()
+        );
     }
 
     fn doing(&self) -> String {
@@ -136,7 +143,8 @@ impl Owner {
             tables.extend(in_use.map(|(name, occupancy, certainty)| table(name, occupancy, certainty)));
         }
         let clauses = Slot::all().zip(blocklist.clauses());
-        let on_ports = clauses.filter_map(|(slot, clause)| Some((SetName::Clause(slot), clause.as_ref()?.to_string())));
+        let on_ports =
+            clauses.filter_map(|(slot, clause)| Some((SetName::Clause(slot), clause.as_ref()?.to_string())));
         for (set, words) in on_ports.chain([(SetName::Out, "as destinations".to_owned())]) {
             let side = blocklist.side(set);
             let ([addresses, six], [networks, levels]) = filter.occupancy_of(set);

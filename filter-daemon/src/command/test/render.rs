@@ -66,6 +66,7 @@ fn verdict(one: &Tested, paused: Option<&str>) -> String {
         (false, ..) if one.partly => "PARTLY   a part of it is dropped",
         (false, false, _) if !one.allowed_by.is_empty() => "passes   only lists that allow contain it",
         (false, true, _) if !one.allowed_by.is_empty() => "passes   listed, but allowed",
+        (false, false, _) if one.to.is_some() => "passes   packets from it are not listed",
         (false, false, _) => "passes   not listed",
         (_, _, Some(Idle::NothingAttached)) => {
             "passes   listed, but filterd is attached to no interface (`filterd status` shows why)"

@@ -97,8 +97,8 @@ fn attach_all(settings: &[u64], tables: &Tables, pins: &Pins) -> Result<PathBuf,
             .and_then(|program| program.try_into().ok())
             .expect("the embedded object has these programs");
         program.load().map_err(|error| failed(&error))?;
-        let link =
-            program.attach(&cgroup, CgroupAttachMode::AllowMultiple).map_err(|error| failed(&error))?;
+        // A link always leaves room for programs of others, and the kernel wants no flag that says so.
+        let link = program.attach(&cgroup, CgroupAttachMode::Single).map_err(|error| failed(&error))?;
         let link = program.take_link(link).map_err(|error| failed(&error))?;
         let link = FdLink::try_from(link).map_err(|error| failed(&error))?;
         let (pin, new) = (pins.connect(name), pins.new_connect(name));
