@@ -239,9 +239,11 @@ class Twins:
             follows("the reason is the same", mine.reason(one) == others.reason(other), one.when, other.when)
             value = mine.value(one)
             # What the judge drops is on a list (theorem `judgement`), or has too many tags.
-            if not mine.drops and not self.is_some(value):
-                follows("who is on no list is asked for by ports", value != spec.UNLISTED, one.when, other.when)
-            if mine.drops != others.drops or not others.begins_as(other):
+            if not z3.is_true(mine.is_drop(one)) and not self.is_some(value):
+                is_asked = z3.Or(mine.is_drop(one), value != spec.UNLISTED)
+                follows("who is on no list is asked for by ports", is_asked, one.when, other.when)
+            follows("the same is dropped", mine.is_drop(one) == others.is_drop(other), one.when, other.when)
+            if not others.begins_as(other):
                 raise Unproved(f"{other.at} counts otherwise than {one.at}")
 
     def of_all(self, target):
@@ -302,7 +304,7 @@ def asked(program, world, states, places):
             place, here = places.get(end.at), [*facts, end.when]
             if place is None:
                 raise Unproved(f"{program.name} ends without having counted")
-            claims = [("the reason", place.reason(end) == reason), ("only a hit is dropped", place.allows(reason)),
+            claims = [("the reason", place.reason(end) == reason), ("only a hit is dropped", place.allows(reason, end)),
                       ("nothing is written or read", z3.BoolVal(not end.writes and not end.reads))]
             all_follow(claims, here)
             if not place.begins_as(end):
