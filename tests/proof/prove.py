@@ -228,6 +228,7 @@ OF = {
     mutants.LABELS4: of_labels4, mutants.LABELS6: of_counting6, mutants.ASKED6: of_asking6,
     mutants.ROOT: of_root, mutants.ALLOWED6: of_allowed6,
     mutants_of_tc.BARE: of_source, mutants_of_tc.HEADERS: of_headers,
+    mutants_of_tc.SENT: of_source, mutants_of_tc.BARE_SENT: of_source, mutants_of_tc.SENT_COUNTING: of_counting,
     mutants_of_flows.REPLIES: of_replies, mutants_of_flows.EGRESS: of_egress,
     mutants_of_flows.BARE_EGRESS: of_egress, mutants_of_samples.SAMPLES: of_samples,
 }
@@ -357,7 +358,7 @@ def faults(judge):
             program = the_root(path) if mutant.of == mutants.ROOT else program
             program = the_egress(path) if mutant.of == mutants_of_flows.EGRESS else program
             program = the_egress(path, egress.BARE) if mutant.of == mutants_of_flows.BARE_EGRESS else program
-            program = program.of_frames(mutant.of == mutants_of_tc.BARE) if OF[mutant.of] in (of_source, of_headers) else program
+            program = program.of_frames(**mutants_of_tc.FRAMES.get(mutant.of, {}))
             yield f"{prefix}{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
 
 
