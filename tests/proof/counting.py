@@ -91,7 +91,11 @@ def place(cuts):
         raise Refuted(f"the reasons of what is {[cut.kind for cut in cuts]} are others", None)
     are_to_drop = {cut.kind == TO_DROP for cut in cuts}
     drops = are_to_drop.pop() if len(are_to_drop) == 1 else where_all_have(cuts, lambda kind: int(kind == TO_DROP))
-    place = Place(cuts[0].state, where, drops)
+    # Of numbers on the stack nothing else is known.
+    states = [cut.state for cut in cuts]
+    stack = {at: value for at, value in states[0].stack.items()
+             if isinstance(value, Pointer) and all(same(value, state.stack.get(at)) for state in states)}
+    place = Place(states[0].copy(stack=stack), where, drops)
     if drops is None or not all(place.begins_as(cut.state) for cut in cuts):
         raise Unproved(f"two kinds of frames are counted otherwise from {cuts[0].state.at}")
     return place

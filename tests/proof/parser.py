@@ -142,7 +142,7 @@ def cut(machine, world, end, kind, source):
     registers = {register: carried(machine.program, end, register, parts, world, kind)
                  for register in machine.live[end.at] if register in end.registers}
     # A number on the stack that is always the same may be the reason.
-    stack = {at: value for at, value in end.stack.items() if isinstance(value, Pointer) or kind in REASONS and is_known(value)}
+    stack = {at: value for at, value in end.stack.items() if isinstance(value, Pointer) or is_known(value)}
     return Cut(kind, State(end.at, registers, stack))
 
 
