@@ -17,6 +17,7 @@ import specification as spec
 import specification_ports as by
 from bytecode import ALU32, ALU64, ARGUMENTS, CALL, EXIT, JUMP, STORE
 from machine import Machine, Pointer, State, Unproved, known, number_of, put
+from settings import OUTBOUND
 from theorem import all_follow, can_be, follows, obligations
 from words import WORD, is_known, low, unknown, wide, word
 
@@ -45,7 +46,9 @@ class Follower(Machine):
         base = state.registers.get(this.source)
         if not isinstance(base, Pointer) or base.region != "SETTINGS":
             return super().load(state, this)
-        # Settings do not change.
+        # Settings do not change. Only received frames are asked for by ports.
+        if z3.eq(z3.simplify(base.offset + this.offset), word(8 * OUTBOUND)):
+            return self.world.settings(OUTBOUND)
         return wide(low(z3.Function("settings", WORD, WORD)(z3.simplify(base.offset + this.offset)), 8 * this.size))
 
     def of_table(self, state, name, at, size):
@@ -177,7 +180,9 @@ class Twins:
         return [self.of_all(target)[1][1] for target in found]
 
     def onward(self, where, states):
-        """Where both go on to from there, with what."""
+        """Where both go on to from there, with what. Who has come to where both count has been looked at."""
+        if all(self.waits(number, state) for number, state in enumerate(states)):
+            return
         ends = [[state] if self.waits(number, state) else self.ends(number, state) for number, state in enumerate(states)]
         others = {key(end.when): end for end in ends[1]}
         for one in ends[0]:
@@ -263,9 +268,9 @@ class Twins:
         return said, states
 
     def is_some(self, value):
-        """Is this number never 0?"""
-        value = z3.simplify(value)
-        return value.as_long() != 0 if is_known(value) else value.get_id() in self.some
+        """Is this number never 0, not even its lower half?"""
+        lower = low(value, 32)
+        return lower.as_long() != 0 if is_known(lower) else lower.get_id() in self.some
 
     def of_some(self, values, classes, target):
         """The one value that all of them have, or an unknown one that is the same wherever all have the same."""
@@ -283,11 +288,12 @@ class Twins:
         else:
             said = classes.setdefault(keys, f"same{len(classes)}")
             number = unknown(f"{said} at {target[0]} and {target[1]}")
+            lower = low(number, 32)
             if not region and None not in keys and all(map(self.is_some, values)):
                 said += ", never 0"
-                self.some[number.get_id()] = number
+                self.some[lower.get_id()] = lower
             else:
-                self.some.pop(number.get_id(), None)
+                self.some.pop(lower.get_id(), None)
         return (region, said), Pointer(region, number) if region else number
 
 

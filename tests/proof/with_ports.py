@@ -111,7 +111,7 @@ def of_asked6(function):
 def of_twins(program, judge):
     """What is proved of the judge holds of this program, up to where packets are counted."""
     both = [counting.places(cuts_of(one)) for one in (the_program(judge, "filterd_judge"), program)]
-    twins.prove(the_program(judge, "filterd_judge"), program, World(Settings("4x16"), program.hook.of(is_bare=False)), both)
+    twins.prove(the_program(judge, "filterd_judge"), program, World(Settings("4x16"), program.hook.of(is_bare=False, is_sent=False)), both)
 
 
 def of_counting(program):
