@@ -15,7 +15,7 @@ import z3
 
 import specification as spec
 import specification_ports as by
-from bytecode import ALU32, ALU64, ARGUMENTS, CALL, EXIT, JUMP, STORE
+from bytecode import ALU32, ALU64, ARGUMENTS, CALL, EXIT, JUMP, LOAD, STORE
 from machine import Machine, Pointer, State, Unproved, known, number_of, put
 from settings import OUTBOUND
 from theorem import all_follow, can_be, follows, obligations
@@ -23,6 +23,8 @@ from words import WORD, is_known, low, unknown, wide, word
 
 ASKED = "filterd_by_port"
 PROCESSOR = 8
+# The register that points to the stack.
+STACK = 10
 # If this does not settle it, nothing does.
 MOST_STEPS = 5000
 
@@ -85,6 +87,24 @@ class Follower(Machine):
         state.registers[0] = unknown(f"answer{number}")
 
 
+def lower_keys(values):
+    """What the lower halves of these numbers are."""
+    return tuple(key(low(value, 32)) if z3.is_expr(value) else None for value in values)
+
+
+def shared_halves(found):
+    """The lower halves that several numbers have which are not the same: one of the two programs may have the whole of what the other has
+    put into half a word."""
+    wholes = {}
+    for values in found:
+        wholes.setdefault(lower_keys(values), set()).add(tuple(None if value is None else key(value) for value in values))
+    return {lower for lower, those in wholes.items() if len(those) > 1}
+
+
+def high(number):
+    return z3.Extract(63, 32, number)
+
+
 def key(value):
     """What tells whether two values are the same."""
     region, number = (value.region, value.offset) if isinstance(value, Pointer) else (None, value)
@@ -133,7 +153,8 @@ def meetings(machine):
 def only_calculates(machine, at):
     while True:
         this = machine.program.instructions[at]
-        if this.code != JUMP and this.kind not in (ALU32, ALU64):
+        of_stack = this.kind == LOAD and this.source == STACK or this.kind == STORE and this.target == STACK
+        if this.code != JUMP and this.kind not in (ALU32, ALU64) and not of_stack:
             return False
         (at,) = machine.program.following(at)
         if at in machine.joins:
@@ -255,11 +276,12 @@ class Twins:
         """What is said of all who come there, and the states in which they are."""
         ways = list(self.came[target].values())
         said, states, classes = {}, [], {}
+        halves = shared_halves([[way[number].get(place) for way in ways] for number in range(len(target)) for place in held(ways, number)])
         for number, at in enumerate(target):
             state = State(at, {})
             for place in held(ways, number):
                 values = [way[number].get(place) for way in ways]
-                said[number, place], value = self.of_some(values, classes, target)
+                said[number, place], value = self.of_some(values, classes, target, halves)
                 if place[0] == "register":
                     state.registers[place[1]] = value
                 else:
@@ -272,13 +294,15 @@ class Twins:
         lower = low(value, 32)
         return lower.as_long() != 0 if is_known(lower) else lower.get_id() in self.some
 
-    def of_some(self, values, classes, target):
+    def of_some(self, values, classes, target, halves):
         """The one value that all of them have, or an unknown one that is the same wherever all have the same."""
         keys = tuple(None if value is None else key(value) for value in values)
         first = next(value for value in values if value is not None)
         regions = {one[0] for one in keys if one}
         if len(regions) > 1 and None in regions:
-            return "anything", z3.FreshConst(WORD, "anything")
+            # Nobody reads a pointer there, but a number may be the same in both.
+            said = classes.setdefault(keys, f"same{len(classes)}")
+            return f"anything, {said}", unknown(f"{said} at {target[0]} and {target[1]}")
         # A pointer into one of several tables is one into the same of these in both.
         tables = "tables", *(one and one[0] for one in keys)
         region = regions.pop() if len(regions) == 1 else f"one of {classes.setdefault(tables, len(classes))}"
@@ -288,6 +312,10 @@ class Twins:
         else:
             said = classes.setdefault(keys, f"same{len(classes)}")
             number = unknown(f"{said} at {target[0]} and {target[1]}")
+            if not region and lower_keys(values) in halves:
+                half = classes.setdefault(("lower", lower_keys(values)), f"half{len(classes)}")
+                number = z3.Concat(high(number), unknown(f"{half} at {target[0]} and {target[1]}", 32))
+                said += f", {half}"
             lower = low(number, 32)
             if not region and None not in keys and all(map(self.is_some, values)):
                 said += ", never 0"
