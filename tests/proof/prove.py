@@ -49,6 +49,7 @@ DAEMON = Path(__file__).parent / "settings.jsonl"
 # What is not proved; docs/internals/proof.md has the whole list. Printed each time, so that nobody expects more.
 NOT_PROVED = [
     "moving entries but for IPv4, two moves at most, one request at a time: that is for the models (cargo xtask test model)",
+    "the programs that make calls fail to blocked destinations (`connect`): tests",
 ]
 
 
