@@ -8,8 +8,6 @@ import json
 
 import z3
 
-import specification as spec
-
 # What the kernel takes for a frame, and what one can read.
 SHORTEST, LONGEST = 14, 128
 

@@ -8,7 +8,6 @@ begins anywhere one may lie, and leads to the next, or to an answer.
 import z3
 
 import parts
-import specification as spec
 import specification_flows as flows
 import specification_ports as by
 from bytecode import EXIT
