@@ -20,9 +20,9 @@ use crate::text::printable;
 pub struct Add {
     #[command(flatten)]
     addition: Addition,
-    /// Block packets to these addresses instead of packets from them: out (the list is manual-out)
-    #[arg(long, value_name = "DIRECTION", value_parser = ["in", "out"], conflicts_with = "list")]
-    direction: Option<String>,
+    /// Block packets from these addresses (in) or to them (out, on the list manual-out)
+    #[arg(long, value_name = "DIRECTION", value_parser = ["in", "out"], default_value = "in", conflicts_with = "list")]
+    direction: String,
     /// Accept prefixes shorter than /8 (IPv4) or /16 (IPv6)
     #[arg(long)]
     wide: bool,
@@ -91,7 +91,7 @@ impl Add {
     }
 
     fn is_outbound(&self) -> bool {
-        self.direction.as_deref() == Some("out")
+        self.direction == "out"
     }
 
     fn list(&self) -> &str {
