@@ -132,6 +132,9 @@ def is_of(value, name, most=64):
 
 
 class Machine:
+    # Behind each of eight tags, and behind none.
+    MOST_PLACES = 9
+
     def __init__(self, program, world, prunes=False, summaries=None):
         # Is each way asked whether anything can go it? Where few ways are impossible, asking takes longer than going.
         self.program, self.world, self.prunes = program, world, prunes
@@ -299,10 +302,28 @@ class Machine:
         return self.world.field(name)
 
     def of_frame(self, state, at, size):
-        first = self.within_frame(known(at), size)
-        self.obligations.append(("a read of the frame lies in its first part", state.when,
-                                 z3.ULE(word(first + size, 32), self.world.linear)))
-        return number_of(self.world.frame[first : first + size])
+        value = None
+        for place in self.places(state, at):
+            first, is_here = self.within_frame(place, size), at == place
+            self.obligations.append(("a read of the frame lies in its first part", z3.And(state.when, is_here),
+                                     z3.ULE(word(first + size, 32), self.world.linear)))
+            here = number_of(self.world.frame[first : first + size])
+            value = here if value is None else z3.If(is_here, here, value)
+        return value
+
+    def places(self, state, at):
+        """The places that it can be, of a few: where ways have met, it may depend on the way how far the headers before have reached."""
+        if is_known(at):
+            return [known(at)]
+        places = []
+        for _ in range(self.MOST_PLACES + 1):
+            is_other, model = example(state.when, *self.world.facts, *(at != place for place in places))
+            if not is_other:
+                return places
+            if model is None:
+                break
+            places.append(model.eval(at, model_completion=True).as_signed_long())
+        raise Unproved(f"{self.program.name} {state.at}: a place in the frame that depends on what is not known")
 
     def within_frame(self, at, size):
         """Bytes have names up to the last one that any header can have."""
@@ -417,9 +438,14 @@ class Machine:
         self.world.must_know_frames()
         _, at, into, size = (state.registers[register] for register in range(1, 5))
         begin, size = known(into.offset), known(size)
-        at = self.within_frame(known(low(at, 32)) + self.world.hook.shift, size)
-        reaches = z3.ULE(word(at + size, 32), self.world.length)
+        told = z3.simplify(low(at, 32))
+        copied = [z3.FreshConst(z3.BitVecSort(8), "lost") for _ in range(size)]
+        reaches = z3.BoolVal(False)
+        for place in self.places(state, told):
+            first, is_here = self.within_frame(place + self.world.hook.shift, size), told == place
+            is_whole = z3.And(is_here, z3.ULE(word(first + size, 32), self.world.length))
+            copied = [z3.If(is_whole, self.world.frame[first + number], copied[number]) for number in range(size)]
+            reaches = z3.Or(reaches, is_whole)
         for number in range(size):
-            lost = unknown(f"lost{state.at}.{at}.{number}", 8)
-            state.stack[begin + number] = z3.If(reaches, self.world.frame[at + number], lost)
+            state.stack[begin + number] = z3.simplify(copied[number])
         return z3.If(reaches, word(0), word(-22))
