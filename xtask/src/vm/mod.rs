@@ -50,7 +50,7 @@ const OF_ARM64: [&str; 2] = ["6.1-arm64", "6.12-arm64"];
 const OF_METAL: &str = "-generic";
 
 /// Some three times what the longest boot takes on a processor that is emulated.
-const LIMIT: u64 = 1200;
+const LIMIT: u64 = 1800;
 
 /// A guest in which no test ends for so long hangs. Under emulation the longest test takes a third of it.
 const SILENCE: Duration = Duration::from_secs(300);
