@@ -80,7 +80,7 @@ const OURS_ALONE: [&str; 43] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 54] = [
+const HERE_ONLY: [Stories; 53] = [
     ("native::addresses_come_and_go", "as `growth::`"),
     (
         "native::frames_with_too_many_tags",
@@ -224,8 +224,7 @@ mod tests {
             let file = workspace::root().join(file);
             let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{stories}: {error}"));
             // Those of `native` are told of another module.
-            let told =
-                ["#[test]\nfn ", "#[test]\npub(super) fn ", "    reload::", "    vlan::", "    growth::"];
+            let told = ["#[test]\nfn ", "#[test]\npub(super) fn ", "    reload::", "    growth::"];
             let told = told.map(|before| format!("{before}{begin}"));
             assert!(told.iter().any(|story| text.contains(story)), "no story begins with {stories}");
         }
