@@ -82,10 +82,6 @@ const OURS_ALONE: [&str; 43] = [
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
 const HERE_ONLY: [Stories; 53] = [
     ("native::addresses_come_and_go", "as `growth::`"),
-    (
-        "native::frames_with_too_many_tags",
-        "Linux 7.3 drops some of these behind native XDP, whatever filterd does",
-    ),
     ("native::replaced_targets", "as `reload::replaced_targets_leave_no_gap`"),
     ("as_sent::", "a browser, and dozens of commands, for what they say"),
     (
