@@ -49,7 +49,7 @@ const OF_ARM64: [&str; 2] = ["6.1-arm64", "6.12-arm64"];
 /// What a kernel for metal is named with: its source is that of the cloud's, built with more drivers.
 const OF_METAL: &str = "-generic";
 
-/// Some three times what the longest boot takes on a processor that is emulated.
+/// Longer than the longest boot takes on a processor that is emulated, and that other work shares.
 const LIMIT: u64 = 1800;
 
 /// A guest in which no test ends for so long hangs. Under emulation the longest test takes a third of it.
