@@ -71,10 +71,11 @@ fn test_says_what_allows_and_what_would_block() {
 #[test]
 fn expired_allow_restores_the_block() {
     let net = Net::with_filterd(BLOCKED);
-    net.filterd(["allow", "add", ATTACKER, ATTACKER6, "203.0.114.0/24", "--ttl", "4s"]).succeeds();
+    // Each waits for a program, which an emulated processor checks for seconds.
+    net.filterd(["allow", "add", ATTACKER, ATTACKER6, "203.0.114.0/24", "--ttl", "15s"]).succeeds();
     // The block of this one ends with its allow: at no moment is it dropped, since nobody wants it dropped alone.
-    net.filterd(["add", BYSTANDER, "--ttl", "4s"]).succeeds();
-    net.filterd(["allow", "add", BYSTANDER, "--ttl", "4s"]).succeeds();
+    net.filterd(["add", BYSTANDER, "--ttl", "15s"]).succeeds();
+    net.filterd(["allow", "add", BYSTANDER, "--ttl", "15s"]).succeeds();
     net.expect_each([ATTACKER, ATTACKER6, "203.0.114.9", BYSTANDER]).passes();
     net.expect(ATTACKER).then_within(SOON).dropped();
     net.expect(ATTACKER6).then_within(SOON).dropped();

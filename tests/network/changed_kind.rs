@@ -25,7 +25,7 @@ fn partners(file: &str, allow: bool) -> String {
 }
 
 /// Waits until the copies of lists are written: what the state directory holds once nothing is unfinished any more.
-fn wait_for_copies(net: &Net, said: &str) {
+pub(super) fn wait_for_copies(net: &Net, said: &str) {
     let begun = Instant::now();
     let is_said = || {
         let files = fs::read_dir(net.home().path("state").join("lists")).into_iter().flatten().flatten();

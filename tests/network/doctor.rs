@@ -69,7 +69,8 @@ fn doctor_checks_enabled_interfaces_by_default() {
 fn an_interface_that_is_not_there_fails() {
     let net = Net::new();
     let told = doctor(&net, &["--iface", "eth9"]).exits(7);
-    told.says("FAIL  interface eth9").says("there are lo, eth0").says("1 failed");
+    // Where a kernel has tunnels, each namespace has some of them as well.
+    told.says("FAIL  interface eth9").says("there are lo, ").says("eth0").says("1 failed");
 }
 
 #[test]

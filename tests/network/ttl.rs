@@ -6,6 +6,8 @@ use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
+use crate::changed_kind::wait_for_copies;
+
 /// Long enough for any machine to notice that two seconds are over.
 const SOON: Duration = Duration::from_secs(30);
 
@@ -205,6 +207,7 @@ fn held_back_list_takes_new_ttl_at_once() {
     let file = net.file("seen.txt", ATTACKER);
     net.start(&list(", ttl: 1h"));
     net.expect(ATTACKER).dropped();
+    wait_for_copies(&net, "means block\n");
     std::fs::remove_file(file).expect("it was there");
     let until =
         |net: &Net| net.filterd(["list", "--json"]).succeeds().says(ATTACKER).json()["until"].as_u64();

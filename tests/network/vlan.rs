@@ -46,16 +46,19 @@ fn priority_tags_hide_no_listed_source() {
 
 #[test]
 pub(super) fn frames_with_too_many_tags_drop_and_count() {
-    let net = Net::with_filterd("");
+    let mut net = Net::new();
     let too_many = || {
         let ids = Frame::from(BYSTANDER).service_vlan(1).vlan(2).vlan(3).vlan(4).vlan(5);
         [priorities(BYSTANDER, 9), priorities(BYSTANDER6, 9), ids]
     };
+    // Linux 7.3 itself drops those with nine tags.
+    let without_filterd = net.arrivals(0, &too_many());
+    net.start("");
     net.expect_each(too_many()).dropped();
     assert_eq!((net.counted("too_many_tags"), net.spared("too_many_tags")), (3, 0));
     net.configure("enforce: false");
     net.filterd(["reload"]).succeeds();
-    net.expect_each(too_many()).passes();
+    assert_eq!(net.arrivals(0, &too_many()), without_filterd);
     assert_eq!((net.counted("too_many_tags"), net.spared("too_many_tags")), (3, 3));
 }
 

@@ -19,21 +19,15 @@ pub fn order_forwards(btf: &mut [u8]) -> Result<()> {
     let names = header + word(btf, 16)?;
     let end = names + word(btf, 20)?;
 
-    let (mut described, mut forwards) = (types, Vec::new());
-    while let Some(at) = described.pop() {
-        if kind(btf, at)? != FORWARD {
-            described.push(at);
-            break;
-        }
-        forwards.insert(0, at);
-    }
+    let described = types.iter().rposition(|(_, kind)| *kind != FORWARD).map_or(0, |last| last + 1);
+    let (described, forwards) = types.split_at(described);
     let mut ordered = Vec::new();
-    for (index, at) in forwards.iter().enumerate() {
+    for (index, (at, _)) in forwards.iter().enumerate() {
         let name = btf.get(names + word(btf, *at)?..end).unwrap_or_default();
         let name = name.split_inclusive(|byte| *byte == 0).next().context("a type without a name")?;
         ordered.push((name.to_vec(), word(btf, at + 4)?, index));
     }
-    let Some(first) = forwards.first() else { return Ok(()) };
+    let Some((first, _)) = forwards.first() else { return Ok(()) };
     let mut name = word(btf, *first)?;
     let length: usize = ordered.iter().map(|(name, ..)| name.len()).sum();
     ensure!(names + name + length == end, "names of types that it does not describe are not its last names");
@@ -42,14 +36,15 @@ pub fn order_forwards(btf: &mut [u8]) -> Result<()> {
     let mut renumbered = vec![0; ordered.len()];
     for (new, (bytes, info, old)) in ordered.iter().enumerate() {
         renumbered[*old] = described.len() + 1 + new;
-        set(btf, forwards[new], name)?;
-        set(btf, forwards[new] + 4, *info)?;
+        let (at, _) = forwards[new];
+        set(btf, at, name)?;
+        set(btf, at + 4, *info)?;
         btf[names + name..][..bytes.len()].copy_from_slice(bytes);
         name += bytes.len();
     }
-    for at in &described {
+    for (at, kind) in described {
         let of = word(btf, at + 8)?;
-        if kind(btf, *at)? == POINTER && of > described.len() {
+        if *kind == POINTER && of > described.len() {
             let new =
                 renumbered.get(of - described.len() - 1).context("a pointer to a type that is not there")?;
             set(btf, at + 8, *new)?;
@@ -58,15 +53,16 @@ pub fn order_forwards(btf: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Where each type lies. The first has number 1.
-fn types(btf: &[u8], start: usize, length: usize) -> Result<Vec<usize>> {
+/// Where each type lies, and its kind. The first type has number 1.
+fn types(btf: &[u8], start: usize, length: usize) -> Result<Vec<(usize, usize)>> {
     let (mut types, mut at) = (Vec::new(), start);
     while at < start + length {
-        types.push(at);
-        let members = word(btf, at + 4)? & 0xffff;
+        let info = word(btf, at + 4)?;
+        let (kind, members) = (info >> 24 & 0x1f, info & 0xffff);
+        types.push((at, kind));
         // As `struct btf_type` of the kernel has it: 12 bytes, then what the kind needs.
         at += 12
-            + match kind(btf, at)? {
+            + match kind {
                 POINTER | FORWARD | 8..=12 | 16 | 18 => 0,
                 1 | 14 | 17 => 4,
                 3 => 12,
@@ -76,10 +72,6 @@ fn types(btf: &[u8], start: usize, length: usize) -> Result<Vec<usize>> {
             };
     }
     Ok(types)
-}
-
-fn kind(btf: &[u8], at: usize) -> Result<usize> {
-    Ok(word(btf, at + 4)? >> 24 & 0x1f)
 }
 
 fn word(btf: &[u8], at: usize) -> Result<usize> {
