@@ -145,8 +145,8 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
 /// On those kernels that this release of Debian offers.
 fn on_kernels(vm: Vm) -> ExitCode {
     let mut results = Results::default();
-    let progress = Progress::new();
-    vm.test_where_it_can(&mut results, &progress);
+    let (progress, places) = (Progress::new(), vm.places());
+    vm.test_where_it_can(&mut results, &progress, &places);
     progress.clear();
     results.tell()
 }

@@ -80,7 +80,8 @@ pub fn run() -> Result<ExitCode> {
     if chosen.as_deref().is_none_or(|name| name == OF_THE_GUESTS) {
         let base = booted::base(OF_THE_GUESTS, &directory, &tools)?;
         let vm = Vm::of_a_disk(disk::make(&base, &packages, &tools)?);
-        vm.test_where_it_can(&mut results, &Progress::new());
+        let places = vm.places();
+        vm.test_where_it_can(&mut results, &Progress::new(), &places);
     }
     Ok(results.tell())
 }

@@ -29,6 +29,7 @@ use crate::dist;
 use crate::kept::Kept;
 use crate::kept::verifier::{self, Extent, Verifier};
 use crate::results::{Report, Results};
+use crate::side_by_side::Places;
 use crate::surroundings as surroundings_soak;
 use crate::tools::Tools;
 use crate::vm::Vm;
@@ -99,16 +100,20 @@ impl Run {
         Ok(Self { chosen, is_all, programs, progress: Progress::new() })
     }
 
-    /// On this machine, and beside it in guests what depends on the kernel. Soaks have the machine for themselves.
+    /// On this machine, and beside it in guests what depends on the kernel: one guest at a time, and two once the machine has
+    /// nothing else to do. Soaks have the machine for themselves.
     fn everywhere(&self) -> Result<Results> {
         let mut here = report()?;
         let mut guests = Results::default();
+        let places = Places::new(1);
         thread::scope(|scope| {
             if self.chosen.is_everything() {
-                let guests = &mut guests;
-                scope.spawn(move || self.in_guests(guests));
+                let (guests, places) = (&mut guests, &places);
+                scope.spawn(move || self.in_guests(guests, places));
             }
-            self.beside_guests(&mut here)
+            let ran = self.beside_guests(&mut here);
+            places.add();
+            ran
         })?;
         self.run(Layer::Soak, Objects::Committed, &self.programs, &mut here);
         self.progress.end("");
@@ -118,15 +123,14 @@ impl Run {
         Ok(results)
     }
 
-    /// One guest at a time: the other layers run beside it.
-    fn in_guests(&self, guests: &mut Results) {
+    fn in_guests(&self, guests: &mut Results, places: &Places) {
         let vm = if self.is_all {
             self.daemon().map(|daemon| Vm::every_in_short().with_daemon(daemon))
         } else {
             Ok(Vm::oldest())
         };
         match vm {
-            Ok(vm) => vm.one_at_a_time().test_where_it_can(guests, &self.progress),
+            Ok(vm) => vm.test_where_it_can(guests, &self.progress, places),
             Err(error) => {
                 let mut report = Report::new("Virtual machines".to_owned());
                 report.fail("the packed binary", &error);

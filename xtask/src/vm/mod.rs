@@ -35,7 +35,7 @@ use crate::kept::Kept;
 use crate::kept::verifier::{self, Extent, Verifier};
 use crate::processor::Processor;
 use crate::results::{Report, Results};
-use crate::side_by_side;
+use crate::side_by_side::{self, Places};
 use crate::test::{Failure, Progress};
 use crate::tools::Missing;
 
@@ -125,11 +125,6 @@ impl Vm {
         Self { daemon: Some(daemon), ..self }
     }
 
-    /// The same, one guest at a time: something else runs beside it.
-    pub fn one_at_a_time(self) -> Self {
-        Self { jobs: Some(1), ..self }
-    }
-
     /// What the package does in a guest that becomes the Debian of this disk: on the oldest kernel and the newest.
     pub fn of_a_disk(disk: PathBuf) -> Self {
         Self {
@@ -153,7 +148,7 @@ impl Vm {
         }
         let mut results = Results::default();
         let progress = Progress::new();
-        self.test_all(&mut results, &progress);
+        self.test_all(&mut results, &progress, &self.places());
         progress.clear();
         Ok(results.tell())
     }
@@ -163,20 +158,21 @@ impl Vm {
         bench.machine(&bench.kernels[0], "shell", "shell\n")?.shell()
     }
 
-    /// The same, but a kernel that apt does not offer is skipped: other distributions have others.
-    pub fn test_where_it_can(mut self, results: &mut Results, progress: &Progress) {
+    /// The same with as many guests at a time as there are places, but a kernel that apt does not offer is skipped: other
+    /// distributions have others.
+    pub fn test_where_it_can(mut self, results: &mut Results, progress: &Progress, places: &Places) {
         let named = self.series().into_iter().map(ToOwned::to_owned);
         let (offered, missing): (Vec<_>, Vec<_>) = named.partition(|series| kernel::is_offered(series));
         missing.iter().for_each(|series| results.skip(format!("Linux {series}: apt does not offer it")));
         self.kernels = offered;
         if !self.kernels.is_empty() {
-            self.test_all(results, progress);
+            self.test_all(results, progress, places);
         }
     }
 
     /// Boots all kernels, and notes what became of each test, or why there was none.
-    fn test_all(&self, results: &mut Results, progress: &Progress) {
-        let Err(error) = self.test(results, progress) else { return };
+    fn test_all(&self, results: &mut Results, progress: &Progress, places: &Places) {
+        let Err(error) = self.test(results, progress, places) else { return };
         let mut report = Report::new(self.series().join(", "));
         match error.downcast::<Missing>() {
             Ok(missing) => report.lack(STAGE, &missing),
@@ -185,16 +181,17 @@ impl Vm {
         results.add(report);
     }
 
-    fn test(&self, results: &mut Results, progress: &Progress) -> Result<()> {
+    fn test(&self, results: &mut Results, progress: &Progress, places: &Places) -> Result<()> {
         let bench = Bench::prepare(&self.rings(), &self.series(), self.daemon.as_deref())?;
         let tests = bench.kernels.iter().map(|kernel| || self.report_on(kernel, &bench, progress));
-        side_by_side::all(self.jobs(), tests.collect()).into_iter().for_each(|report| results.add(report));
+        side_by_side::within(places, tests.collect()).into_iter().for_each(|report| results.add(report));
         Ok(())
     }
 
     /// Under emulation a guest takes one processor.
-    fn jobs(&self) -> usize {
-        self.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
+    pub fn places(&self) -> Places {
+        let processors = || thread::available_parallelism().map_or(1, usize::from);
+        Places::new(self.jobs.unwrap_or_else(processors))
     }
 
     fn report_on(&self, kernel: &Kernel, bench: &Bench, progress: &Progress) -> Report {
