@@ -13,7 +13,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// All directions.
+    /// Every direction, in the order of the docs.
     pub const ALL: [Self; 3] = [Self::In, Self::Out, Self::Both];
 
     /// The word for it in a configuration and in output.

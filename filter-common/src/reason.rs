@@ -151,11 +151,9 @@ impl Told {
     /// The reason without its clause.
     #[inline(always)]
     pub const fn reason(self) -> Reason {
-        match Reason::of(self.0 & OF_REASON) {
-            // Sent packets are not told of, and the judge of received ones need not know this reason.
-            Reason::Outbound => Reason::Unlisted,
-            reason => reason,
-        }
+        let reason = Reason::of(self.0 & OF_REASON);
+        // Sent packets are not told of, and the judge of received ones need not know this reason.
+        if matches!(reason, Reason::Outbound) { Reason::Unlisted } else { reason }
     }
 
     /// This reason, reached by the clause in this slot.

@@ -22,12 +22,12 @@ const FAILS: i32 = 0;
 
 #[cgroup_sock_addr(connect4)]
 pub fn filterd_connect4(ctx: SockAddrContext) -> i32 {
-    four(word(&ctx, Word::Four))
+    four(address4(&ctx))
 }
 
 #[cgroup_sock_addr(sendmsg4)]
 pub fn filterd_sendmsg4(ctx: SockAddrContext) -> i32 {
-    four(word(&ctx, Word::Four))
+    four(address4(&ctx))
 }
 
 #[cgroup_sock_addr(connect6)]
@@ -51,8 +51,7 @@ fn four(address: u32) -> i32 {
 #[inline(always)]
 fn six(ctx: &SockAddrContext) -> i32 {
     const MAPPED: u32 = 0xFFFF;
-    let [first, second, third, last] =
-        [Word::Six0, Word::Six1, Word::Six2, Word::Six3].map(|at| word(ctx, at));
+    let [first, second, third, last] = [0, 1, 2, 3].map(|number| word6(ctx, number));
     if first == 0 && second == 0 && third == MAPPED {
         return four(last);
     }
@@ -68,33 +67,29 @@ fn answer(is_dropped: bool) -> i32 {
     if is_dropped && enforcement() == Enforcement::Drop { FAILS } else { GOES_ON }
 }
 
-/// A word of the destination.
-#[derive(Clone, Copy)]
-enum Word {
-    Four,
-    Six0,
-    Six1,
-    Six2,
-    Six3,
-}
-
-/// This word of the destination, in host byte order.
+/// The destination, if it is an IPv4 address.
 #[inline(always)]
-fn word(ctx: &SockAddrContext, at: Word) -> u32 {
-    let context = ctx.sock_addr;
+fn address4(ctx: &SockAddrContext) -> u32 {
     #[allow(unsafe_code, reason = "the context is a raw pointer")]
     // SAFETY: it is the context that the program was called with.
-    let place = unsafe {
-        match at {
-            Word::Four => &raw const (*context).user_ip4,
-            Word::Six0 => &raw const (*context).user_ip6[0],
-            Word::Six1 => &raw const (*context).user_ip6[1],
-            Word::Six2 => &raw const (*context).user_ip6[2],
-            Word::Six3 => &raw const (*context).user_ip6[3],
-        }
-    };
+    let place = unsafe { &raw const (*ctx.sock_addr).user_ip4 };
+    load(place)
+}
+
+/// The word of this number of the destination, if it is an IPv6 address.
+#[inline(always)]
+fn word6(ctx: &SockAddrContext, number: usize) -> u32 {
     #[allow(unsafe_code, reason = "the context is a raw pointer")]
-    // SAFETY: as above. Volatile, so that it is one load of 32 bits.
+    // SAFETY: as above.
+    let words = unsafe { &raw const (*ctx.sock_addr).user_ip6 };
+    load(words.cast::<u32>().wrapping_add(number))
+}
+
+/// A word of the context, in host byte order.
+#[inline(always)]
+fn load(place: *const u32) -> u32 {
+    #[allow(unsafe_code, reason = "the context is a raw pointer")]
+    // SAFETY: the place is within the context. Volatile, so that it is one load of 32 bits.
     let word = unsafe { place.read_volatile() };
     u32::from_be(word)
 }

@@ -90,7 +90,9 @@ fn removed_egress_program_is_restored_and_reported() {
     net.forget_log();
     take_off(&net);
     net.filterd(["status"]).succeeds();
-    net.wait_for_log("eth0: another process detached the egress program; attaching again");
+    net.wait_for_log(
+        "eth0: another process detached the program by which own flows are recorded; attaching again",
+    );
     let asker = host_udp(&net, ATTACKER, 53);
     asker.send(b"who?").expect("it is sent");
     net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();

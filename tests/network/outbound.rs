@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::UdpSocket;
-use std::process::Stdio;
+use std::process::{self, Stdio};
 use std::time::Duration;
 
 use harness::limited::LimitedCommand;
@@ -15,10 +15,10 @@ use serde_json::json;
 
 use crate::egress::egress_programs;
 
-/// Programs at the root cgroup hold for every test that runs beside this one, so only two stories have them.
+/// Programs at the root cgroup hold for every test that runs beside this one, so only one story here has them.
 const SENT: &str = "outbound_errors: false\nlists: [{name: c2, path: $HOME/c2.txt, direction: out}]";
 
-/// Addresses that no other story sends to.
+/// Addresses to which only [`local_calls_fail_at_once`] sends: calls to them fail on this whole machine.
 const ELSEWHERE: &str = "198.51.100.231";
 const ELSEWHERE6: &str = "2001:db8:c2::231";
 
@@ -163,9 +163,13 @@ fn direction_of_a_list_can_be_changed() {
     }
     assert_eq!(egress_programs(&net), [""; 0], "no list needs one any more");
     net.configure(&config("both"));
-    net.filterd(["diff"])
-        .exits(1)
-        .says("`c2` on packets from and to its targets (now on packets from its targets)");
+    // The second time the file is read anew, and says the same.
+    for _ in 0..2 {
+        net.filterd(["diff"])
+            .exits(1)
+            .says("`c2` on packets from and to its targets (now on packets from its targets)");
+        net.file("c2.txt", "203.0.113.7\n");
+    }
     net.configure(&config("ot"));
     net.filterd(["reload"]).exits(3).complains("did you mean out?");
     net.configure("lists: [{name: c2, path: $HOME/c2.txt, direction: out, ports: [22]}]");
@@ -284,11 +288,12 @@ fn tun_sends_nothing_to_listed_destinations() {
     let mut net = Net::new();
     let _tun = Tun::new(net.host(), "tun0");
     net.host().ip_all("route add 198.51.100.0/24 dev tun0\nroute add 2001:db8:c2::/48 dev tun0\n");
-    net.file("c2.txt", "198.51.100.231\n2001:db8:c2::231\n");
+    net.file("c2.txt", "198.51.100.232\n2001:db8:c2::232\n");
     net.start(&format!("interfaces: [tun0]\n{SENT}"));
     let socket = |own| net.host().inside(move || UdpSocket::bind((own, 0))).expect("there are ports");
     let (four, six) = (socket(HOST), socket(HOST6));
-    for (socket, other, listed) in [(&four, "198.51.100.5", ELSEWHERE), (&six, "2001:db8:c2::5", ELSEWHERE6)]
+    for (socket, other, listed) in
+        [(&four, "198.51.100.5", "198.51.100.232"), (&six, "2001:db8:c2::5", "2001:db8:c2::232")]
     {
         let before = net.counted("outbound");
         // The program drops it behind the socket, which is not told.
@@ -305,8 +310,8 @@ fn local_calls_fail_at_once() {
     net.file("c2.txt", &format!("{ELSEWHERE}\n{ELSEWHERE6}\n"));
     let list = "lists: [{name: c2, path: $HOME/c2.txt, direction: out}]";
     net.start(list);
-    let refused = |net: &Net| {
-        let calls = [ELSEWHERE, ELSEWHERE6, "::ffff:198.51.100.231"].map(|destination| {
+    let answers = |net: &Net| {
+        [ELSEWHERE, ELSEWHERE6, "::ffff:198.51.100.231"].map(|destination| {
             let any = if destination.contains(':') { "::" } else { "0.0.0.0" };
             net.host().inside(|| {
                 let socket = UdpSocket::bind((any, 0)).expect("there are ports");
@@ -314,7 +319,10 @@ fn local_calls_fail_at_once() {
                 let connected = socket.connect((destination, 9)).err().map(|error| error.kind());
                 [sent, connected].map(|kind| kind == Some(std::io::ErrorKind::PermissionDenied))
             })
-        });
+        })
+    };
+    let refused = |net: &Net| {
+        let calls = answers(net);
         assert!(calls.iter().flatten().all(|one| one == &calls[0][0]), "{calls:?}");
         calls[0][0]
     };
@@ -343,7 +351,8 @@ fn local_calls_fail_at_once() {
         assert_eq!(refused(&net), fails, "{config}");
     }
     fs::remove_dir_all(net.home().pins().join("connect")).expect("they are ours");
-    until(|| !refused(&net), "the kernel detaches a program whose pin is gone");
+    // It does so one by one.
+    until(|| answers(&net) == [[false; 2]; 3], "the kernel detaches a program whose pin is gone");
     net.filterd(["status"]).succeeds();
     assert!(refused(&net), "filterd has attached them again");
     net.filterd(["pause", "5m"]).succeeds();
@@ -358,14 +367,63 @@ fn local_calls_fail_at_once() {
 
 /// What a shell says that connects from a cgroup of its own.
 fn in_another_cgroup(net: &Net) -> String {
-    let mounts = fs::read_to_string("/proc/self/mounts").expect("it is there");
-    let mount = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2"));
-    let root = mount.and_then(|line| line.split(' ').nth(1)).expect("this machine has cgroups");
-    let cgroup = format!("{root}/{}-cgroup", net.host().name());
-    fs::create_dir(&cgroup).expect("root may make one");
-    let script = format!("echo $$ >{cgroup}/cgroup.procs && exec 3<>/dev/tcp/{ELSEWHERE}/80");
+    let cgroup = Cgroup::new();
+    let script = format!("{} && exec 3<>/dev/tcp/{ELSEWHERE}/80", cgroup.enter());
     let told = net.host().command("bash").args(["-c", &script]).limited_output().expect("bash is there");
-    fs::remove_dir(&cgroup).expect("nobody is in it any more");
     let told = String::from_utf8_lossy(&told.stderr).into_owned();
     told.trim().rsplit(": ").next().unwrap_or_default().to_owned()
+}
+
+/// As in a container: filterd sees only its own part of the hierarchy.
+#[test]
+fn filterd_that_sees_only_its_own_cgroup_says_so() {
+    let cgroup = Cgroup::new();
+    let mut net = Net::new();
+    net.file("c2.txt", "203.0.113.7\n");
+    let mount = &cgroup.mount;
+    let enter = format!(
+        "{} && exec unshare --cgroup --mount -- sh -c 'umount --lazy {mount} && mount -t cgroup2 none {mount} && exec \"$@\"' sh \"$@\"",
+        cgroup.enter()
+    );
+    net.starts_through(["sh", "-c", &enter, "sh"]);
+    net.start("lists: [{name: c2, path: $HOME/c2.txt, direction: out}]");
+    net.filterd(["status"])
+        .succeeds()
+        .says("filterd sees only its own cgroup")
+        .says("docker run --cgroupns host");
+    // Nobody else's call fails, and the packets are dropped all the same.
+    let sent =
+        net.host().inside(|| UdpSocket::bind((HOST, 0)).and_then(|own| own.send_to(b"x", (ATTACKER, 9))));
+    assert_eq!(sent.ok(), Some(1));
+    assert_eq!(Way::out_of(&net).reaches([ATTACKER, BYSTANDER]), [false, true]);
+    net.stop();
+}
+
+/// A cgroup below the root of the hierarchy. It is removed when nobody is in it any more.
+struct Cgroup {
+    mount: String,
+    path: String,
+}
+
+impl Cgroup {
+    fn new() -> Self {
+        let mounts = fs::read_to_string("/proc/self/mounts").expect("it is there");
+        let mount = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2"));
+        let mount =
+            mount.and_then(|line| line.split(' ').nth(1)).expect("this machine has cgroups").to_owned();
+        let path = format!("{mount}/filterd-test-{}", process::id());
+        fs::create_dir(&path).expect("root may make one");
+        Self { mount, path }
+    }
+
+    /// The command by which a shell enters it.
+    fn enter(&self) -> String {
+        format!("echo $$ >{}/cgroup.procs", self.path)
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        until(|| fs::remove_dir(&self.path).is_ok(), "who was in it has ended");
+    }
 }

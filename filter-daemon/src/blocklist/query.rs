@@ -36,6 +36,14 @@ pub struct NamedClaim {
 }
 
 impl Blocklist {
+    /// The targets that `list` does not want; all of them if the list does not exist yet.
+    pub fn not_on(&self, list: Option<ListId>, targets: &Targets) -> Targets {
+        let Some(list) = list else { return targets.clone() };
+        let side = self.side_of(list);
+        side.prefetch(targets);
+        targets.iter().filter(|target| self.claim_of(*target, list).is_none()).collect()
+    }
+
     /// Every claim of this polarity that covers the whole of `target`, on any ports, the longest prefix
     /// first.
     pub fn covering(&self, polarity: Polarity, target: Target) -> Vec<NamedClaim> {

@@ -308,9 +308,11 @@ impl Comparison {
                 return ComparisonStage::Go { list, after: next };
             }
         }
-        let ListDifference { was, ports_before, allows_before, new, gone, come, go, .. } = &compared.told;
+        let ListDifference {
+            was, ports_before, direction_before, allows_before, new, gone, come, go, ..
+        } = &compared.told;
         let is_called_otherwise = was.is_some() || *new || *gone;
-        let means_other = ports_before.is_some() || allows_before.is_some();
+        let means_other = ports_before.is_some() || direction_before.is_some() || allows_before.is_some();
         if is_called_otherwise || means_other || *come > 0 || *go > 0 {
             self.reply.lists.push(compared.told.clone());
         } else {

@@ -54,8 +54,9 @@ impl RunningReload {
             return (list + 1, 0);
         }
         let from = from + page.len();
-        let difference = blocklist.preview(&self.want(*id, page, blocklist));
-        needs::add(needs, blocklist.lists().get(*id).sets(), &difference.enters);
+        let (entering, row) = (self.entering(*id, page, blocklist), blocklist.lists().get(*id));
+        row.sets().into_iter().for_each(|set| blocklist.side(set).prefetch(&entering));
+        needs::add_exactly(needs, blocklist, row.sets(), row.reach.all_of(&entering).iter());
         (list, from)
     }
 

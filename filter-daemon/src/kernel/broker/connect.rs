@@ -20,11 +20,9 @@ use super::super::hook::Hook;
 use super::object;
 use super::pins::Pins;
 use super::request::CallErrors;
+use super::sent_work::CONNECT;
 use super::tables::{Tables, write_settings};
 use crate::text::Explain;
-
-/// The names of the programs.
-pub const NAMES: [&str; 4] = ["filterd_connect4", "filterd_sendmsg4", "filterd_connect6", "filterd_sendmsg6"];
 
 /// Whether the programs are attached.
 #[derive(Debug, Default)]
@@ -57,7 +55,7 @@ impl ConnectPrograms {
         }
     }
 
-    /// Detaches the programs.
+    /// Detaches the programs. Calls wait again instead of failing.
     pub fn end(&mut self, pins: &Pins) -> Result<(), KernelError> {
         *self = Self::default();
         pins.forget_connect().map_err(|error| KernelError::load("remove the pins of cgroup programs", error))
@@ -66,10 +64,10 @@ impl ConnectPrograms {
     /// True if one could not be attached, or if someone removed a pin.
     pub fn are_incomplete(&self, pins: &Pins) -> bool {
         let is_missing = |name: &&'static str| !pins.connect(name).exists();
-        self.refused.is_some() || self.is_attached && NAMES.iter().any(is_missing)
+        self.refused.is_some() || self.is_attached && CONNECT.iter().any(is_missing)
     }
 
-    /// Which calls fail.
+    /// Whose calls to blocked destinations fail at once.
     pub fn state(&self) -> CallErrors {
         match &self.refused {
             Some(why) => CallErrors::Refused(why.clone()),
@@ -91,7 +89,7 @@ fn attach_all(settings: &[u64], tables: &Tables, pins: &Pins) -> Result<PathBuf,
     write_settings(&mut object, settings).map_err(|error| failed(&error))?;
     let mut object: Ebpf = EbpfLoader::new().btf(None).load(&object).map_err(|error| failed(&error))?;
     pins.make_connect()?;
-    for name in NAMES {
+    for name in CONNECT {
         let program: &mut CgroupSockAddr = object
             .program_mut(name)
             .and_then(|program| program.try_into().ok())

@@ -14,12 +14,9 @@ use super::super::{KernelError, Link};
 use super::mending::TamperingLog;
 use super::object;
 use super::pins::Pins;
-use super::sent::{SentPrograms, SentWork};
+use super::sent::SentPrograms;
+use super::sent_work::{EGRESS, EGRESS_BARE, SentWork};
 use super::storage;
-
-/// The names of the programs in the kernel: for frames with an Ethernet header, and for those without.
-pub const NAME: &str = "filterd_egress";
-pub const NAME_BARE: &str = "filterd_eg_bare";
 
 /// The program, if it was ever needed, and the interfaces where it is attached.
 pub struct Egress {
@@ -149,5 +146,5 @@ impl EgressProgram {
 }
 
 fn program_for(framing: Framing) -> &'static str {
-    if framing == Framing::Bare { NAME_BARE } else { NAME }
+    if framing == Framing::Bare { EGRESS_BARE } else { EGRESS }
 }

@@ -7,7 +7,7 @@ use aya::programs::links::PinnedLink;
 use super::super::KernelError;
 use super::link;
 use super::pins::Pins;
-use super::sent::SentWork;
+use super::sent_work::SentWork;
 use crate::config::pin;
 
 #[derive(Debug, Default)]

@@ -28,6 +28,7 @@ pub mod request;
 pub mod root;
 mod roots;
 mod sent;
+mod sent_work;
 mod server;
 pub mod size;
 mod storage;

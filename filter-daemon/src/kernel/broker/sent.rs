@@ -10,16 +10,10 @@ use super::super::interface::Framing;
 use super::super::{AttachMode, KernelError, Link};
 use super::mending::TamperingLog;
 use super::pins::Pins;
+use super::root;
+use super::sent_work::{EGRESS, EGRESS_BARE, SentWork};
 use super::tc::{self, TcAttachment, TcPlace, TcSide};
-use super::{egress, root};
 use crate::text::Explain;
-
-/// What a program does with sent frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SentWork {
-    RecordFlows,
-    JudgeDestinations,
-}
 
 /// The attachments of one kind of program.
 #[derive(Debug)]
@@ -30,34 +24,6 @@ pub struct SentPrograms {
     refused: HashMap<String, String>,
     /// Whether it was attached somewhere since the last report.
     is_anew: bool,
-}
-
-impl SentWork {
-    pub const ALL: [Self; 2] = [Self::RecordFlows, Self::JudgeDestinations];
-
-    /// The directory of its pins.
-    pub const fn directory(self) -> &'static str {
-        match self {
-            Self::RecordFlows => "egress",
-            Self::JudgeDestinations => "outbound",
-        }
-    }
-
-    /// The names of its programs in the kernel.
-    const fn names(self) -> &'static [&'static str] {
-        match self {
-            Self::RecordFlows => &[egress::NAME, egress::NAME_BARE],
-            Self::JudgeDestinations => &[root::NAME_TC],
-        }
-    }
-
-    /// What is so while it is attached, in words.
-    const fn described(self) -> &'static str {
-        match self {
-            Self::RecordFlows => "own flows are recorded",
-            Self::JudgeDestinations => "destinations are filtered",
-        }
-    }
 }
 
 impl SentPrograms {
@@ -158,6 +124,14 @@ impl SentPrograms {
 }
 
 impl SentWork {
+    /// The names of its programs in the kernel.
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::RecordFlows => &[EGRESS, EGRESS_BARE],
+            Self::JudgeDestinations => &[root::NAME_TC],
+        }
+    }
+
     fn attach(
         self,
         name: &str,

@@ -33,7 +33,7 @@ const SAMPLES: &str = "SAMPLES";
 /// The program's constants, in its read-only data.
 const SETTINGS: &str = "SETTINGS";
 
-/// Open tables.
+/// Tables that are open, by name.
 pub struct Tables(Vec<(TableName, MapData)>);
 
 /// What a table is called in the program.

@@ -11,7 +11,7 @@ use super::super::held::{HeldLink, LinkState};
 use super::super::pins::Pins;
 use super::super::root::{NAME_TC, Root};
 use super::super::roots::Roots;
-use super::super::sent::SentWork;
+use super::super::sent_work::SentWork;
 use super::super::tc::{self, TcAttachment, TcSide};
 use super::{HeldFilter, Judges, Links};
 use crate::config::pin;

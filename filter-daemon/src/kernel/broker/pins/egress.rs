@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
-use super::super::connect::NAMES;
-use super::super::sent::SentWork;
+use super::super::sent_work::{self, SentWork};
 use super::{Pins, entries, remove_pin};
 use crate::config::pin;
 use crate::kernel::KernelError;
@@ -86,9 +85,9 @@ impl Pins {
         self.make_ours(CONNECT)
     }
 
-    /// Removes these links.
+    /// Removes the pins of cgroup programs, and so detaches them.
     pub fn forget_connect(&self) -> io::Result<()> {
-        let is_ours = |name: &str| NAMES.contains(&name.strip_prefix("new_").unwrap_or(name));
+        let is_ours = |name: &str| sent_work::CONNECT.contains(&name.strip_prefix("new_").unwrap_or(name));
         self.clear(CONNECT, is_ours)
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::super::sent::SentWork;
+use super::super::sent_work::SentWork;
 use super::{NEW_COUNTERS, Pins, SUCCESSOR, entries, is_bpffs, remove_pin};
 use crate::config::pin;
 use crate::kernel::KernelError;
