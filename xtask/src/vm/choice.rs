@@ -5,7 +5,7 @@
 type Stories = (&'static str, &'static str);
 
 /// Told on every kernel: what they show, kernels could do differently.
-const EVERYWHERE: [Stories; 24] = [
+const EVERYWHERE: [Stories; 26] = [
     ("add_remove::add_and_remove_affect_the_next_packet", "packets meet each change of a map in use"),
     ("add_remove::the_same_holds_for_ipv6", "the same"),
     ("attack_injected::", "seccomp and Landlock, and what each refuses"),
@@ -22,7 +22,9 @@ const EVERYWHERE: [Stories; 24] = [
     ("frames::", "what XDP is handed, byte by byte"),
     ("interfaces::", "netlink's events: interfaces that come, go, are renamed and moved"),
     ("native::", "the core of all stories in native mode; the others run in TC, as `auto` does on veth"),
-    ("outbound::", "programs at egress and at the root cgroup, which kernels attach in their own ways"),
+    ("outbound::listed_destinations_of_both_families", "programs at egress"),
+    ("outbound::local_calls_fail_at_once", "programs at the root cgroup"),
+    ("outbound::tun_sends_nothing", "destinations without an Ethernet header"),
     ("prefixes::all_", "judges with every lookup, before this verifier"),
     ("privilege::", "capabilities, and what a process may without them"),
     ("reload::target_moving_between_lists_stays_blocked", "grace periods, by membarrier"),
