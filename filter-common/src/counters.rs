@@ -49,7 +49,7 @@ pub const DIRECTORY: u32 = SLOTS * ENTRY;
 /// The words of a slot: packets and bytes for each outcome that is a drop or would be one.
 pub const SLOT: u32 = (ROW - COUNTERS) / SLOTS;
 
-/// The number of reasons to drop that a slot has counters for, starting at number [`FIRST`].
+/// The number of reasons to drop that a slot has counters for. Their numbers differ modulo this one.
 const REASONS: u32 = 8;
 
 /// The lowest number of any reason to drop.
@@ -63,7 +63,7 @@ const _: () = {
     while number < Reason::ALL.len() {
         assert!(
             has_room(Reason::ALL[number]),
-            "a reason to drop would share the counters of another one: `drop_number` must give it a place of its own"
+            "a reason to drop would share the counters of another one: give it another number"
         );
         number += 1;
     }
@@ -74,7 +74,19 @@ const _: () = {
 const fn has_room(reason: Reason) -> bool {
     match reason.verdict() {
         Verdict::Pass(_) => true,
-        Verdict::Drop(reason) => FIRST <= reason as u32 && (reason as u32) < FIRST + REASONS,
+        Verdict::Drop(_) => {
+            let (mut index, mut sharing) = (0, 0);
+            while index < Reason::ALL.len() {
+                let other = Reason::ALL[index];
+                let is_at_its_place = (other as u32).wrapping_sub(FIRST) % REASONS
+                    == (reason as u32).wrapping_sub(FIRST) % REASONS;
+                if matches!(other.verdict(), Verdict::Drop(_)) && is_at_its_place {
+                    sharing += 1;
+                }
+                index += 1;
+            }
+            sharing == 1
+        }
     }
 }
 

@@ -13,6 +13,7 @@ extern crate std;
 
 pub mod counters;
 pub mod cuckoo;
+pub mod direction;
 pub mod flow;
 pub mod hash;
 pub mod judge;

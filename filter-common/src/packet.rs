@@ -14,10 +14,11 @@ pub const MOST_IDS: u32 = 4;
 pub trait Frame {
     /// The 16 bits at `at`, or none if the frame ends before.
     fn u16(&self, at: usize) -> Option<u16>;
-    /// The IPv4 header at `at`: the byte with version and header length, and the source. None unless the
-    /// whole header without options is in the frame.
+    /// The IPv4 header at `at`: the byte with version and header length, and the address to judge by. That is
+    /// the source, or the destination of a sent frame. None unless the whole header without options is in
+    /// the frame.
     fn ipv4(&self, at: usize) -> Option<(u8, u32)>;
-    /// The IPv6 header at `at`: the first byte, and the source. None unless the whole header is in the frame.
+    /// The IPv6 header at `at`: the first byte, and that address. None unless the whole header is in the frame.
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)>;
     /// The port that the frame is sent to. Called only for frames from listed sources, and so reads
     /// thoroughly.

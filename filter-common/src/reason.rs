@@ -108,19 +108,22 @@ reasons! {
     OtherPort = 11,
     /// Its source is listed on some ports only, and it is a later fragment, which has no port.
     LaterFragment = 12,
+    /// It is sent to a listed destination. A reason to drop has no number of 13 to 15: in a slot of the
+    /// counters it would have the place of another one.
+    Outbound = 16,
 }
 
 const _: () = {
-    let mut number = 0;
-    while number < Reason::ALL.len() {
+    let mut index = 1;
+    while index < Reason::ALL.len() {
         assert!(
-            Reason::ALL[number] as usize == number,
-            "reasons are listed by their numbers, without a gap: give the new reason the next free number"
+            (Reason::ALL[index - 1] as u32) < Reason::ALL[index] as u32,
+            "reasons are listed by their numbers: give the new reason the next free number"
         );
-        number += 1;
+        index += 1;
     }
     assert!(
-        Reason::ALL.len() <= REASONS as usize,
+        (Reason::ALL[index - 1] as u32) < REASONS,
         "no counter is left for this reason: raise `REASONS`, which changes the layout of the counters"
     );
     assert!(REASONS - 1 <= OF_REASON, "`Told` has too few bits for the number of a reason");
@@ -148,7 +151,9 @@ impl Told {
     /// The reason without its clause.
     #[inline(always)]
     pub const fn reason(self) -> Reason {
-        Reason::of(self.0 & OF_REASON)
+        let reason = Reason::of(self.0 & OF_REASON);
+        // Sent packets are not told of, and the judge of received ones need not know this reason.
+        if matches!(reason, Reason::Outbound) { Reason::Unlisted } else { reason }
     }
 
     /// This reason, reached by the clause in this slot.
@@ -193,6 +198,7 @@ impl Reason {
             Self::Reply => "reply",
             Self::OtherPort => "other_port",
             Self::LaterFragment => "later_fragment",
+            Self::Outbound => "outbound",
         }
     }
 
@@ -218,6 +224,7 @@ impl Reason {
             Self::LaterFragment => {
                 "its source is listed on some ports only, and it is a later fragment, which tells no port"
             }
+            Self::Outbound => "it is sent to an address that a list with `direction: out` or `both` holds",
         }
     }
 
@@ -233,9 +240,12 @@ impl Reason {
             | Self::Reply
             | Self::OtherPort
             | Self::LaterFragment => Verdict::Pass(self),
-            Self::TooManyTags | Self::Address4 | Self::Network4 | Self::Net64 | Self::Other6 => {
-                Verdict::Drop(self)
-            }
+            Self::TooManyTags
+            | Self::Address4
+            | Self::Network4
+            | Self::Net64
+            | Self::Other6
+            | Self::Outbound => Verdict::Drop(self),
         }
     }
 }
@@ -251,6 +261,18 @@ impl Verdict {
 }
 
 impl Verdict {
+    /// The verdict about a packet that this host sends or forwards, if its destination was judged as if it
+    /// were a source. Only a listed destination is a reason to drop.
+    #[inline(always)]
+    pub const fn outbound(self) -> Self {
+        match self {
+            Self::Drop(Reason::Address4 | Reason::Network4 | Reason::Net64 | Reason::Other6) => {
+                Self::Drop(Reason::Outbound)
+            }
+            Self::Pass(reason) | Self::Drop(reason) => Self::Pass(reason),
+        }
+    }
+
     /// The outcome of this verdict under this enforcement.
     #[inline(always)]
     pub const fn outcome(self, enforcement: Enforcement) -> Outcome {
@@ -335,7 +357,7 @@ mod tests {
         assert_eq!(counters.len(), Outcome::all().count());
         assert_eq!(
             counters.len(),
-            Reason::ALL.len() + 5 + 5,
+            Reason::ALL.len() + 6 + 6,
             "what passes does so whether the filter enforces or not"
         );
         assert!(counters.last() < Some(&UNUSED));
@@ -352,9 +374,8 @@ mod tests {
     /// Counters that an earlier version pinned are read by this version.
     #[test]
     fn every_reason_stands_at_its_own_number() {
-        for (index, reason) in Reason::ALL.into_iter().enumerate() {
-            assert_eq!(reason as usize, index, "{}", reason.name());
-            assert_eq!(Reason::of(index as u32), reason);
-        }
+        let numbers = Reason::ALL.map(|reason| reason as u32);
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16]);
+        Reason::ALL.into_iter().for_each(|reason| assert_eq!(Reason::of(reason as u32), reason));
     }
 }

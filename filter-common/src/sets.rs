@@ -1,6 +1,6 @@
 //! The names of all sets of sources, and a container with one value for each. There is one set of blocked
-//! sources, one of allowed sources, and one for each clause that blocks sources on some ports only. Lists
-//! with equal clauses share a set.
+//! sources, one of allowed sources, one for each clause that blocks sources on some ports only, and one of
+//! blocked destinations. Lists with equal clauses share a set.
 
 use core::ops::{Index, IndexMut};
 
@@ -19,6 +19,8 @@ pub enum SetName {
     Allow,
     /// Sources whose packets are dropped if the clause wants them dropped.
     Clause(Slot),
+    /// Destinations that packets may not be sent to.
+    Out,
 }
 
 /// The position of a clause among those in force.
@@ -35,6 +37,8 @@ pub struct PerSet<T> {
     pub allow: T,
     /// The values for each clause.
     pub clauses: [T; SLOTS],
+    /// The value for blocked destinations.
+    pub out: T,
 }
 
 impl Slot {
@@ -54,9 +58,12 @@ impl Slot {
     }
 }
 
+/// The number of the set of blocked destinations, which comes last.
+const OUT: usize = 2 + SLOTS;
+
 impl SetName {
     /// The number of sets.
-    pub const COUNT: usize = 2 + SLOTS;
+    pub const COUNT: usize = 3 + SLOTS;
 
     /// All sets, in the order of their numbers.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> + Clone {
@@ -68,7 +75,12 @@ impl SetName {
         Self::all().filter(|name| name.blocks())
     }
 
-    /// True if sources in this set are blocked.
+    /// All sets that block sources.
+    pub fn of_sources() -> impl DoubleEndedIterator<Item = Self> + Clone {
+        Self::blocking().filter(|name| !matches!(name, Self::Out))
+    }
+
+    /// True if sources or destinations in this set are blocked.
     pub const fn blocks(self) -> bool {
         !matches!(self, Self::Allow)
     }
@@ -78,6 +90,7 @@ impl SetName {
         match number {
             0 => Some(Self::Block),
             1 => Some(Self::Allow),
+            OUT => Some(Self::Out),
             number => match Slot::of(number - 2) {
                 Some(slot) => Some(Self::Clause(slot)),
                 None => None,
@@ -91,6 +104,7 @@ impl SetName {
             Self::Block => 0,
             Self::Allow => 1,
             Self::Clause(slot) => 2 + slot.number(),
+            Self::Out => OUT,
         }
     }
 }
@@ -100,7 +114,7 @@ impl<T> PerSet<T> {
     pub fn from_fn(mut make: impl FnMut(SetName) -> T) -> Self {
         let (block, allow) = (make(SetName::Block), make(SetName::Allow));
         let clauses = core::array::from_fn(|number| make(SetName::Clause(Slot(number as u8))));
-        Self { block, allow, clauses }
+        Self { block, allow, clauses, out: make(SetName::Out) }
     }
 
     /// All values, with the names of their sets.
@@ -110,8 +124,8 @@ impl<T> PerSet<T> {
 
     /// All values as mutable references, with the names of their sets.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (SetName, &mut T)> {
-        let Self { block, allow, clauses } = self;
-        SetName::all().zip([block, allow].into_iter().chain(clauses))
+        let Self { block, allow, clauses, out } = self;
+        SetName::all().zip([block, allow].into_iter().chain(clauses).chain([out]))
     }
 
     /// The values of the sets that block.
@@ -128,6 +142,7 @@ impl<T> Index<SetName> for PerSet<T> {
             SetName::Block => &self.block,
             SetName::Allow => &self.allow,
             SetName::Clause(slot) => &self.clauses[slot.number()],
+            SetName::Out => &self.out,
         }
     }
 }
@@ -138,6 +153,7 @@ impl<T> IndexMut<SetName> for PerSet<T> {
             SetName::Block => &mut self.block,
             SetName::Allow => &mut self.allow,
             SetName::Clause(slot) => &mut self.clauses[slot.number()],
+            SetName::Out => &mut self.out,
         }
     }
 }

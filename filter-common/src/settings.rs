@@ -36,6 +36,8 @@ pub struct Settings {
     pub sets: PerSet<SetSettings>,
     /// The ports of each clause.
     pub ports: [PortSettings; SLOTS],
+    /// Whether frames are sent, and judged by their destination (0 or 1). Only the judge for TC reads it.
+    pub outbound: u64,
     /// Whether frames have no Ethernet header, and begin with the packet (0 or 1). Only the judge for TC reads it.
     pub bare: u64,
 }
@@ -149,6 +151,9 @@ pub const WORDS: usize = words_of::<Settings>();
 /// The word of [`Settings::bare`], which is set for each program of a judge.
 pub const BARE: usize = WORDS - 1;
 
+/// The word of [`Settings::outbound`], which is set likewise.
+pub const OUTBOUND: usize = WORDS - 2;
+
 /// The number of words that a part of the settings takes.
 const fn words_of<T>() -> usize {
     size_of::<T>() / size_of::<u64>()
@@ -157,7 +162,7 @@ const fn words_of<T>() -> usize {
 /// The number of words of each part before its nested parts. `as_words` and `words` list exactly that many
 /// fields, and any other number does not compile. A new field must therefore be added there as well.
 const HEAD: usize = WORDS - words_of::<PerSet<SetSettings>>() - words_of::<[PortSettings; SLOTS]>() - TAIL;
-const TAIL: usize = 1;
+const TAIL: usize = 2;
 const SET_HEAD: usize = words_of::<SetSettings>() - words_of::<AddressSettings>() - words_of::<SixSettings>();
 const ADDRESS_HEAD: usize = words_of::<AddressSettings>() - exact::KEY_WORDS;
 const SIX_HEAD: usize = words_of::<SixSettings>()
@@ -175,8 +180,14 @@ impl Settings {
         lists: 0,
         last_processor: 0,
         samples: 0,
-        sets: PerSet { block: SetSettings::OFF, allow: SetSettings::OFF, clauses: [SetSettings::OFF; SLOTS] },
+        sets: PerSet {
+            block: SetSettings::OFF,
+            allow: SetSettings::OFF,
+            clauses: [SetSettings::OFF; SLOTS],
+            out: SetSettings::OFF,
+        },
         ports: [PortSettings::OFF; SLOTS],
+        outbound: 0,
         bare: 0,
     };
 
@@ -187,10 +198,18 @@ impl Settings {
         let head: [u64; HEAD] = [enforce, paused_until, overlap, match_new, lists, last_processor, samples];
         let sets = self.sets.iter().flat_map(|(_, set)| set.words());
         let ports = self.ports.iter().flat_map(|ports| ports.words());
-        let tail: [u64; TAIL] = [self.bare];
+        let tail: [u64; TAIL] = [self.outbound, self.bare];
         let mut rest = head.into_iter().chain(sets).chain(ports).chain(tail);
         words.fill_with(|| rest.next().expect("every field is told"));
         words
+    }
+
+    /// The settings of the judge of sent frames: its blocked set is that of destinations. Own flows are no
+    /// exception, because this host may begin none to a listed destination.
+    #[must_use]
+    pub fn of_sent(self) -> Self {
+        let sets = PerSet { block: self.sets.out, allow: self.sets.allow, ..Self::OFF.sets };
+        Self { outbound: 1, match_new: 0, sets, ports: Self::OFF.ports, ..self }
     }
 
     /// The settings that these words hold.
@@ -207,6 +226,7 @@ impl Settings {
             samples: next(),
             sets: PerSet::from_fn(|_| SetSettings::read(&mut next)),
             ports: from_fn(|_| PortSettings::read(&mut next)),
+            outbound: next(),
             bare: next(),
         }
     }
@@ -454,12 +474,17 @@ mod tests {
         set!(sets.allow.networks4);
         set!(sets.allow.six.last_level_start);
         settings.sets.clauses[SLOTS - 1].six.lengths[63].salts[2] = number();
-        let end = offset_of!(Settings, ports) / 8;
+        let end = offset_of!(Settings, sets.out) / 8;
         expected.push((end - 1, settings.sets.clauses[SLOTS - 1].six.lengths[63].salts[2]));
+        settings.sets.out.six.lengths[63].salts[2] = number();
+        let end = offset_of!(Settings, ports) / 8;
+        expected.push((end - 1, settings.sets.out.six.lengths[63].salts[2]));
         settings.ports[0].except = number();
         expected.push((end, settings.ports[0].except));
         settings.ports[SLOTS - 1].ranges[MOST_RANGES - 1] = number();
-        expected.push((WORDS - 2, settings.ports[SLOTS - 1].ranges[MOST_RANGES - 1]));
+        expected.push((OUTBOUND - 1, settings.ports[SLOTS - 1].ranges[MOST_RANGES - 1]));
+        settings.outbound = number();
+        expected.push((OUTBOUND, settings.outbound));
         settings.bare = number();
         expected.push((BARE, settings.bare));
         let words = settings.as_words();

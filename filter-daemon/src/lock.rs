@@ -29,6 +29,9 @@ const ENDING: Duration = Duration::from_millis(300);
 /// How long to wait for processes of a killed daemon, which must first notice.
 const ORPHANED: Duration = Duration::from_secs(10);
 
+/// How long to wait for a holder that cannot be found: it may have ended a moment ago.
+const UNKNOWN: Duration = Duration::from_secs(2);
+
 /// The interval of attempts to lock.
 const AGAIN: Duration = Duration::from_millis(5);
 
@@ -115,8 +118,12 @@ fn wait_for(place: LockedPlace, path: &Path, begun: Instant) -> Result<(), NotLo
     let waited = begun.elapsed();
     if waited > ENDING {
         let holder = Holder::of(path).map(Box::new);
-        let is_orphaned = holder.as_ref().is_some_and(|holder| holder.is_orphaned());
-        if !is_orphaned || waited > ORPHANED {
+        let patience = match &holder {
+            Some(holder) if holder.is_orphaned() => ORPHANED,
+            Some(_) => ENDING,
+            None => UNKNOWN,
+        };
+        if waited > patience {
             return Err(NotLocked::Taken(PlaceInUse { place, path: path.to_owned(), holder }));
         }
     }

@@ -19,7 +19,8 @@ use filter_common::sets::{SLOTS, Slot};
 use crate::frame::{Anywhere, Context, InPlace};
 use crate::hook::Raw;
 use crate::length_by_length::{self, LengthByLength};
-use crate::maps::{LabelMaps, Map, Maps, SETTINGS, SetMaps, count, label_of_six, read};
+use crate::maps::{LabelMaps, Maps, count, label_of_six};
+use crate::tables::{Map, SETTINGS, SetMaps, read};
 
 /// Judges a packet by its port, in a separate function that the verifier walks once.
 #[inline(always)]

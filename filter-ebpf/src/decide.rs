@@ -4,7 +4,7 @@ use filter_common::judge::{self, Tables as _};
 use filter_common::reason::{Enforcement, Outcome, Verdict};
 
 use crate::frame::{Context, InPlace};
-use crate::hook::{Action, DROP, PASS, Wrapped};
+use crate::hook::{self, Action, DROP, PASS, Wrapped};
 use crate::maps::Maps;
 use crate::report;
 
@@ -26,13 +26,17 @@ pub fn judge_with_ports(ctx: &Wrapped) -> Action {
 
 #[inline(always)]
 fn carry_out(ctx: &Wrapped, tables: &Maps<'_>, verdict: Verdict) -> Action {
+    let verdict = if hook::is_outbound() { verdict.outbound() } else { verdict };
     // The enforcement is read only for drops, because most packets are not dropped.
     let enforcement = match verdict {
         Verdict::Pass(_) => Enforcement::Count,
         Verdict::Drop(_) => tables.enforcement(),
     };
     let outcome = verdict.outcome(enforcement);
-    report::count(ctx, tables.context, outcome);
+    // Passes are those of received frames.
+    if !(hook::is_outbound() && matches!(outcome, Outcome::Pass(_))) {
+        report::count(ctx, tables.context, outcome);
+    }
     match outcome {
         Outcome::Pass(_) | Outcome::WouldDrop(_) | Outcome::Paused(_) => PASS,
         Outcome::Drop(_) => DROP,

@@ -11,9 +11,19 @@ use filter_common::ports::{self, Port};
 use crate::hook::{self, Raw, Wrapped};
 
 const IPV4_HEADER: usize = 20;
-const IPV4_SOURCE: usize = 12;
 const IPV6_HEADER: usize = 40;
-const IPV6_SOURCE: usize = 8;
+
+/// The offset of the address to judge by in an IPv4 header: the source, or the destination of a sent packet.
+#[inline(always)]
+fn ipv4_address() -> usize {
+    if hook::is_outbound() { 16 } else { 12 }
+}
+
+/// The same in an IPv6 header.
+#[inline(always)]
+fn ipv6_address() -> usize {
+    if hook::is_outbound() { 24 } else { 8 }
+}
 
 /// The context that the program was called with, kept in memory. A miss does not need it any more, and has
 /// no register for it.
@@ -116,14 +126,14 @@ impl Linear {
 
     #[inline(always)]
     fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
-        self.reaches(at, IPV4_HEADER).then(|| (self.read(at), u32::from_be(self.read(at + IPV4_SOURCE))))
+        self.reaches(at, IPV4_HEADER).then(|| (self.read(at), u32::from_be(self.read(at + ipv4_address()))))
     }
 
     #[inline(always)]
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
         self.reaches(at, IPV6_HEADER).then(|| {
-            let high = u64::from_be(self.read(at + IPV6_SOURCE));
-            let low = u64::from_be(self.read(at + IPV6_SOURCE + 8));
+            let address = at + ipv6_address();
+            let (high, low) = (u64::from_be(self.read(address)), u64::from_be(self.read(address + 8)));
             (self.read(at), Address6 { high, low })
         })
     }
@@ -212,17 +222,19 @@ impl Frame for Anywhere {
     #[inline(always)]
     fn ipv4(&self, at: usize) -> Option<(u8, u32)> {
         self.in_place().ipv4(at).or_else(|| {
-            let [first, _, _, source, _] = self.copy::<[u32; IPV4_HEADER / 4]>(at)?;
-            Some((first.to_ne_bytes()[0], u32::from_be(source)))
+            let [first, _, _, source, destination] = self.copy::<[u32; IPV4_HEADER / 4]>(at)?;
+            let address = if hook::is_outbound() { destination } else { source };
+            Some((first.to_ne_bytes()[0], u32::from_be(address)))
         })
     }
 
     #[inline(always)]
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)> {
         self.in_place().ipv6(at).or_else(|| {
-            let [first, high, low, ..] = self.copy::<[u64; IPV6_HEADER / 8]>(at)?;
-            let source = Address6 { high: u64::from_be(high), low: u64::from_be(low) };
-            Some((first.to_ne_bytes()[0], source))
+            let [first, source @ .., to_high, to_low] = self.copy::<[u64; IPV6_HEADER / 8]>(at)?;
+            let [high, low] = if hook::is_outbound() { [to_high, to_low] } else { source };
+            let address = Address6 { high: u64::from_be(high), low: u64::from_be(low) };
+            Some((first.to_ne_bytes()[0], address))
         })
     }
 

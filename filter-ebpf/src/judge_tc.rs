@@ -16,6 +16,7 @@ mod license;
 mod maps;
 mod report;
 mod samples;
+mod tables;
 
 use aya_ebpf::macros::classifier;
 use aya_ebpf::programs::TcContext;

@@ -8,7 +8,7 @@ use filter_common::hash::Address6;
 use filter_common::set::{self, Found6, Set};
 use filter_common::settings::{MOST_LENGTHS, SetSettings};
 
-use crate::maps::SetMaps;
+use crate::tables::SetMaps;
 
 /// The set, and the functions that look up one length.
 pub struct LengthByLength<S, L> {

@@ -16,6 +16,7 @@ mod license;
 mod maps;
 mod report;
 mod samples;
+mod tables;
 
 use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;

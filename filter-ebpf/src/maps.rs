@@ -1,16 +1,8 @@
-//! The maps in which a judge looks things up, and its settings.
-//!
-//! Words that the daemon changes meanwhile are read by one volatile load each. Only this compiles to the
-//! single 64-bit load that never sees half a bucket.
-//!
-//! A table is one value of a map. The program is loaded with the address of that value in it
-//! (`BPF_PSEUDO_MAP_VALUE`), as for the settings, so that no lookup is needed. The object contains no
-//! definitions of these maps, only their names, which the loader replaces by maps.
-#![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
+//! The maps in which a judge counts, and its decisions on the tables ([`tables`](crate::tables)).
+#![allow(unsafe_code, reason = "counters and maps are reached through raw pointers")]
 
 use core::ffi::c_void;
 
-use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
 use filter_common::Words;
 use filter_common::counters;
@@ -24,32 +16,16 @@ use filter_common::ports::{Port, Wants};
 use filter_common::reason::{Enforcement, Reason, Told};
 use filter_common::set::{self, Found4, Found6, Set, SetLabels, Sought6, UNSEEN};
 use filter_common::sets::Slot;
-use filter_common::settings::{SetSettings, Settings};
 
 use crate::clauses;
 use crate::flow_map;
 use crate::frame::{Anywhere, Context};
 use crate::hook::{self, Raw};
 use crate::samples;
-
-/// The words of a map. The object does not state how many there are.
-pub type Map = [u64; 0];
+use crate::tables::{self, Map, SETTINGS, Window, allowed, blocked, read, small};
 
 #[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
 unsafe extern "C" {
-    static ADDRESSES: Map;
-    static NETWORKS: Map;
-    static LEVELS: Map;
-    static SIX: Map;
-
-    static ALLOW_ADDRESSES: Map;
-    static ALLOW_NETWORKS: Map;
-    static ALLOW_LEVELS: Map;
-    static ALLOW_SIX: Map;
-
-    /// One word: nonzero if an allowed source may also be blocked.
-    static OVERLAP: Map;
-
     static ADDRESS_LABELS: Map;
     static NETWORK_LABELS: Map;
     static LEVEL_LABELS: Map;
@@ -65,9 +41,6 @@ unsafe extern "C" {
     /// The ring of sampled drops. This too is the map itself.
     static SAMPLES: Map;
 }
-
-#[unsafe(no_mangle)]
-pub static SETTINGS: Settings = Settings::OFF;
 
 /// All maps, and the settings.
 pub struct Maps<'a> {
@@ -86,11 +59,7 @@ impl Maps<'_> {
 impl Tables for Maps<'_> {
     #[inline(always)]
     fn enforcement(&self) -> Enforcement {
-        let clock = || {
-            // SAFETY: the helper takes no argument and changes nothing.
-            unsafe { bpf_ktime_get_boot_ns() }
-        };
-        Enforcement::of(read(&SETTINGS.enforce)).now(read(&SETTINGS.paused_until), clock)
+        tables::enforcement()
     }
 
     #[inline(always)]
@@ -105,7 +74,7 @@ impl Tables for Maps<'_> {
 
     #[inline(always)]
     fn may_overlap(&self) -> bool {
-        read(&SETTINGS.overlap) != 0 && Window::of(&raw const OVERLAP).is_some_and(|word| word.load(0) != 0)
+        tables::may_overlap()
     }
 
     #[inline(always)]
@@ -290,7 +259,8 @@ fn answer(reason: Reason) -> u32 {
         | Reason::Net64
         | Reason::Other6
         | Reason::OtherPort
-        | Reason::LaterFragment => STANDS,
+        | Reason::LaterFragment
+        | Reason::Outbound => STANDS,
     }
 }
 
@@ -375,28 +345,6 @@ extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
     set::find6(&allowed(), Address6 { high, low }).is_some().into()
 }
 
-#[inline(always)]
-fn blocked() -> SetMaps {
-    SetMaps {
-        settings: &SETTINGS.sets.block,
-        addresses: &raw const ADDRESSES,
-        networks: &raw const NETWORKS,
-        levels: &raw const LEVELS,
-        six: &raw const SIX,
-    }
-}
-
-#[inline(always)]
-fn allowed() -> SetMaps {
-    SetMaps {
-        settings: &SETTINGS.sets.allow,
-        addresses: &raw const ALLOW_ADDRESSES,
-        networks: &raw const ALLOW_NETWORKS,
-        levels: &raw const ALLOW_LEVELS,
-        six: &raw const ALLOW_SIX,
-    }
-}
-
 /// The labels of blocked targets.
 #[inline(always)]
 fn block_labels() -> LabelMaps<impl Fn(u32, u64, u32) -> u32> {
@@ -476,47 +424,6 @@ pub fn samples() -> *mut c_void {
     (&raw const SAMPLES).cast_mut().cast()
 }
 
-/// One set: its block of settings and its maps, all known when the program is compiled.
-pub struct SetMaps {
-    pub settings: &'static SetSettings,
-    pub addresses: *const Map,
-    pub networks: *const Map,
-    pub levels: *const Map,
-    pub six: *const Map,
-}
-
-impl Set for SetMaps {
-    #[inline(always)]
-    fn setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u64 {
-        read(of(self.settings))
-    }
-
-    #[inline(always)]
-    fn small_setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u32 {
-        small(of(self.settings))
-    }
-
-    #[inline(always)]
-    fn addresses(&self) -> Option<impl Words> {
-        Window::of(self.addresses)
-    }
-
-    #[inline(always)]
-    fn networks(&self) -> Option<impl Words> {
-        Window::of(self.networks)
-    }
-
-    #[inline(always)]
-    fn levels(&self) -> Option<impl Words> {
-        Window::of(self.levels)
-    }
-
-    #[inline(always)]
-    fn six(&self) -> Option<impl Words> {
-        Window::of(self.six)
-    }
-}
-
 /// The label maps of one set.
 pub struct LabelMaps<A> {
     pub addresses: *const Map,
@@ -555,51 +462,5 @@ impl<A: Fn(u32, u64, u32) -> u32> SetLabels for LabelMaps<A> {
             Sought6::Longer(Fingerprint { number, more }) => (self.of_six)(LONGER, number, more),
         };
         (label < NO_LABEL).then_some(label as Label)
-    }
-}
-
-/// Reads a setting. The load is volatile, because the loader sets the value after compilation.
-#[inline(always)]
-pub fn read(setting: &u64) -> u64 {
-    let word = &raw const *setting;
-    // SAFETY: the pointer comes from a reference.
-    unsafe { word.read_volatile() }
-}
-
-/// Reads a setting that is smaller than 2^32.
-#[inline(always)]
-fn small(setting: &u64) -> u32 {
-    let halves = (&raw const *setting).cast::<u32>();
-    let low = if cfg!(target_endian = "little") { 0 } else { 1 };
-    // SAFETY: a word has two halves. Volatile, as in `read`.
-    unsafe { halves.wrapping_add(low).read_volatile() }
-}
-
-/// The value of a map as words.
-struct Window(*const u64);
-
-impl Window {
-    #[inline(always)]
-    fn of(map: *const Map) -> Option<Self> {
-        Some(Self(map.cast()))
-    }
-}
-
-impl Words for Window {
-    #[inline(always)]
-    fn load(&self, index: u32) -> u64 {
-        // SAFETY: the map gave this pointer to its words, which live as long as the program runs. The
-        // verifier has checked that the index is within them.
-        unsafe { self.0.wrapping_add(index as usize).read_volatile() }
-    }
-
-    #[inline(always)]
-    fn rest(&self, first: u32) -> impl Words {
-        Self(self.0.wrapping_add(first as usize))
-    }
-
-    #[inline(always)]
-    fn rest_at(&self, byte: u64) -> impl Words {
-        Self(self.0.wrapping_byte_add(byte as usize))
     }
 }

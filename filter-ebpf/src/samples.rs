@@ -13,7 +13,8 @@ use filter_common::labels::Label;
 use filter_common::sampling::{HEAD, NO_LABEL, RECORD, SNAP, Stratum, WINDOW_BITS, at};
 
 use crate::hook::{self, Raw};
-use crate::maps::{self, SETTINGS, read};
+use crate::maps;
+use crate::tables::{SETTINGS, read};
 
 /// Counts a drop with this number, from this row, towards the next sample. Nearly all drops are skipped
 /// here, without a call.

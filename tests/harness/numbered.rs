@@ -91,7 +91,7 @@ impl Truth for Numbered {
     fn of(&self, set: SetName) -> &impl WantedTargets {
         match set {
             SetName::Block => &self.block,
-            SetName::Allow | SetName::Clause(_) => &self.nothing,
+            SetName::Allow | SetName::Clause(_) | SetName::Out => &self.nothing,
         }
     }
 

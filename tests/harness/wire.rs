@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::socket::{LinkAddr, MsgFlags, sendto};
@@ -62,8 +63,11 @@ impl Wire {
         let number = self.next.get();
         self.next.set(number + 1);
         let bytes = frame.bytes(identity(number));
-        sendto(self.sender.as_raw_fd(), &bytes, &self.links[link], MsgFlags::empty())
-            .unwrap_or_else(|error| panic!("{frame} cannot be sent: {error}"));
+        match sendto(self.sender.as_raw_fd(), &bytes, &self.links[link], MsgFlags::empty()) {
+            // So the kernel tells that a program has dropped it on its way out.
+            Ok(_) | Err(Errno::ENOBUFS) => {}
+            Err(error) => panic!("{frame} cannot be sent: {error}"),
+        }
         number
     }
 

@@ -1,10 +1,14 @@
 //! Interfaces whose frames have no Ethernet header: they begin with the packet.
 
 use std::net::UdpSocket;
-use std::process::Stdio;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use harness::limited::LimitedCommand;
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, GATEWAY, Net, Tun, Watching};
+use harness::{
+    ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, GATEWAY, HOST, Namespace, Net, Tun, Watching,
+};
 use serde_json::json;
 
 /// FAULTS: generic XDP attached there, and dropped nothing.
@@ -98,6 +102,83 @@ fn tunnels_drop_listed_inner_sources() {
         let dropped = net.counted(if listed == ATTACKER { "ipv4_address" } else { "ipv6_other" });
         assert_eq!((dropped, net.counted("unlisted") - before), (1, 1), "{kind}");
     }
+}
+
+/// The peer's `wg0` leads to the host's. Outer packets come over `eth0`, which is not filtered here.
+#[test]
+fn wireguard_drops_listed_inner_sources_and_destinations() {
+    let mut net = Net::new();
+    let mut added = net.host().command("ip");
+    added.args(["link", "add", "wg0", "type", "wireguard"]);
+    if !added.stderr(Stdio::null()).limited_status().expect("ip can be run").success() {
+        println!("SKIPPED WireGuard: this kernel has none");
+        return;
+    }
+    net.peer().ip("link add wg0 type wireguard");
+    let ends = [net.host(), net.peer()];
+    let keys = ends.map(|end| Key::new(end, net.home().path(&format!("{}.key", end.name()))));
+    for (end, (own, other, address)) in
+        ends.into_iter().zip([(&keys[0], &keys[1], GATEWAY), (&keys[1], &keys[0], HOST)])
+    {
+        let file = own.file.display();
+        let public = &other.public;
+        done(end.command("wg").args(
+            format!("set wg0 listen-port 51820 private-key {file} peer {public} allowed-ips 0.0.0.0/0,::/0 endpoint {address}:51820")
+                .split(' '),
+        ));
+    }
+    net.host().ip_all(&format!(
+        "addr add 10.9.0.1/24 dev wg0\naddr add fd09::1/64 dev wg0 nodad\nlink set wg0 up\n\
+         route replace {ATTACKER}/32 dev wg0\nroute replace {BYSTANDER}/32 dev wg0\n\
+         route replace {ATTACKER6}/128 dev wg0\nroute replace {BYSTANDER6}/128 dev wg0\n"
+    ));
+    net.peer()
+        .ip_all("link set wg0 up\nroute replace 10.9.0.0/24 dev wg0\nroute replace fd09::/64 dev wg0\n");
+    let list = "outbound_errors: false\nlists: [{name: c2, path: $HOME/c2.txt, direction: both}]";
+    net.file("c2.txt", &format!("{ATTACKER}\n{ATTACKER6}\n"));
+    net.start(&format!("interfaces: [wg0]\n{list}"));
+    for (own, listed, other) in [("10.9.0.1", ATTACKER, BYSTANDER), ("fd09::1", ATTACKER6, BYSTANDER6)] {
+        let bound = |end: &Namespace, address: &'static str| {
+            let socket = end.inside(move || UdpSocket::bind((address, 53))).expect("the address is there");
+            socket.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout can be set");
+            socket
+        };
+        let ours = bound(net.host(), own);
+        let [listed_socket, other_socket] = [listed, other].map(|address| bound(net.peer(), address));
+        // In order: what is dropped would have come first.
+        for socket in [&listed_socket, &other_socket] {
+            socket.send_to(b"in", (own, 53)).expect("it is sent");
+        }
+        let mut bytes = [0; 8];
+        let (_, from) = ours.recv_from(&mut bytes).expect("who is not listed gets through");
+        assert_eq!(from.ip().to_string(), other);
+        for address in [listed, other] {
+            ours.send_to(b"out", (address, 53)).expect("it is sent");
+        }
+        other_socket.recv_from(&mut bytes).expect("the answer gets through");
+        listed_socket.set_nonblocking(true).expect("it can be");
+        assert!(listed_socket.recv_from(&mut bytes).is_err(), "{listed}");
+    }
+    assert_eq!((net.counted("ipv4_address"), net.counted("ipv6_other"), net.counted("outbound")), (1, 1, 2));
+}
+
+/// A key of WireGuard's, in a file.
+struct Key {
+    file: PathBuf,
+    public: String,
+}
+
+impl Key {
+    fn new(end: &Namespace, file: PathBuf) -> Self {
+        let script = format!("umask 077; wg genkey >{0} && wg pubkey <{0}", file.display());
+        let made = end.command("sh").args(["-c", &script]).limited_output().expect("sh can be run");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        Self { file, public: String::from_utf8_lossy(&made.stdout).trim().to_owned() }
+    }
+}
+
+fn done(command: &mut Command) {
+    assert!(command.limited_status().expect("it can be run").success(), "{command:?}");
 }
 
 /// What this host sends over tun begins with the packet, too.

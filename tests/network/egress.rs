@@ -90,7 +90,9 @@ fn removed_egress_program_is_restored_and_reported() {
     net.forget_log();
     take_off(&net);
     net.filterd(["status"]).succeeds();
-    net.wait_for_log("eth0: another process detached the egress program; attaching again");
+    net.wait_for_log(
+        "eth0: another process detached the program by which own flows are recorded; attaching again",
+    );
     let asker = host_udp(&net, ATTACKER, 53);
     asker.send(b"who?").expect("it is sent");
     net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
@@ -161,7 +163,7 @@ fn foreign_egress_programs_are_untouched() {
 }
 
 /// The names of all programs on what `eth0` sends, however they are attached.
-fn egress_programs(net: &Net) -> Vec<String> {
+pub(super) fn egress_programs(net: &Net) -> Vec<String> {
     let mut programs = ForeignEgress::linked(net.host());
     let told = net.host().command("tc").args(["filter", "show", "dev", "eth0", "egress"]).limited_output();
     let told = String::from_utf8_lossy(&told.expect("tc is there").stdout).into_owned();

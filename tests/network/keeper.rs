@@ -77,10 +77,12 @@ fn the_keeper_makes_no_maps_without_end() {
     assert!(keeper.refuses(&make(5, SMALLEST)).contains("there are 4 already"));
     let settings: Vec<u64> = vec![0; settings::WORDS];
     let used = |generation: u64| json!({"map": &addresses, "generation": generation});
-    keeper.refuses(&json!({"Prepare": {"has_ports": false, "settings": [], "maps": []}}));
-    keeper.refuses(&json!({"Prepare": {"has_ports": false, "settings": &settings, "maps": [used(9)]}}));
     keeper.refuses(
-        &json!({"Prepare": {"has_ports": false, "settings": &settings, "maps": [used(1), used(2)]}}),
+        &json!({"Prepare": {"has_ports": false, "outbound_errors": false, "settings": [], "maps": []}}),
+    );
+    keeper.refuses(&json!({"Prepare": {"has_ports": false, "outbound_errors": false, "settings": &settings, "maps": [used(9)]}}));
+    keeper.refuses(
+        &json!({"Prepare": {"has_ports": false, "outbound_errors": false, "settings": &settings, "maps": [used(1), used(2)]}}),
     );
 }
 

@@ -75,6 +75,7 @@ mod native;
 mod no_gap;
 mod on_disk;
 mod other_blocklists;
+mod outbound;
 mod own_user;
 mod page;
 mod pages;

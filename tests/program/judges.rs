@@ -118,7 +118,7 @@ impl Judges {
         let sides: [(Polarity, Targets); 2] = [blocked, allowed];
         for (polarity, targets) in sides {
             filter
-                .reserve(&needs::at_most(&blocklist, polarity.whole(), &targets), &blocklist)
+                .reserve(&needs::at_most(&blocklist, polarity.whole().into(), &targets), &blocklist)
                 .expect("there is room");
             let change = Change::Want(Want::live(format!("{polarity:?}"), polarity, targets));
             let applied =
@@ -136,7 +136,7 @@ impl Judges {
         let list = blocklist.lists_mut().make_anyway(name, Origin::File, Polarity::Block);
         let list = list.expect("it is the first");
         blocklist.restrict(list, clause).expect("there is a slot");
-        let needs = needs::at_most(&blocklist, blocklist.lists().get(list).set(), &targets);
+        let needs = needs::at_most(&blocklist, blocklist.lists().get(list).sets(), &targets);
         filter.reserve(&needs, &blocklist).expect("there is room");
         let want = Want { origin: Origin::File, ..Want::live(name, Polarity::Block, targets) };
         let applied = blocklist.apply(&Change::Want(want), Timestamp::from_secs(1)).expect("it is a list");

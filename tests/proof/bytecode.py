@@ -79,9 +79,9 @@ class Program:
         changed[at] = replace(changed[at], **changes)
         return replace(self, instructions=tuple(changed))
 
-    def of_frames(self, is_bare):
-        """The same with frames that have no Ethernet header, or with those that have one."""
-        return replace(self, hook=self.hook.of(is_bare))
+    def of_frames(self, **kind):
+        """The same with one kind of frames: without an Ethernet header or with one (`is_bare`), sent or received (`is_sent`)."""
+        return replace(self, hook=self.hook.of(**kind))
 
 
 def read(path, section, name):

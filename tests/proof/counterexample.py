@@ -8,8 +8,6 @@ import json
 
 import z3
 
-import specification as spec
-
 # What the kernel takes for a frame, and what one can read.
 SHORTEST, LONGEST = 14, 128
 
@@ -28,7 +26,7 @@ def of(refuted, world):
 def written(model, world):
     number = lambda value: model.eval(value, model_completion=True).as_long()
     is_so = lambda value: z3.is_true(model.eval(value, model_completion=True))
-    source = spec.source(world.frame, world.length, world.removed)
+    source = world.source
     block, expected = [], None
     if is_so(source.is_ipv4):
         block, expected = [str(ipaddress.IPv4Address(number(source.address)))], "ipv4_address"

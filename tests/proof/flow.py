@@ -24,6 +24,20 @@ def joins(program):
     return {at for at in ways if ways.count(at) > 1}
 
 
+def is_passed_by_all(program, at):
+    """Does every way to an exit go by here?"""
+    seen, waiting = {at}, [0]
+    while waiting:
+        here = waiting.pop()
+        if here in seen:
+            continue
+        if program.instructions[here].code == EXIT:
+            return False
+        seen.add(here)
+        waiting += program.following(here)
+    return True
+
+
 def live(program):
     """For each instruction, the registers whose values may still be read when it begins."""
     needed = {at: frozenset() for at in order(program)}

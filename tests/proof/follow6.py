@@ -23,7 +23,7 @@ from judgement6 import ALLOWED, BY_LEVELS, BY_OTHER, NEIGHBOURS, REPLY, STANDS
 from loads import read_in_order
 from machine import Machine, Pointer, Read, Unproved, World
 from parts import Arrival
-from settings import BARE
+from settings import OF_FRAMES
 from theorem import all_follow, can_be, obligations
 from words import WORD, low, unknown, wide, word
 
@@ -46,8 +46,7 @@ BY, NUMBER, PLACE = unknown("by", 32), unknown("number"), unknown("place", 32)
 def prove(function, world, settings):
     """Of whatever it is called with, about an IPv6 packet. First it reads the packet, and asks for no setting before it has."""
     called_with = {"by": BY, "number": NUMBER, "place": PLACE, **told_apart()}
-    hooks = [world.hook.of(is_bare) for is_bare in ((False, True) if world.hook.is_late else (False,))]
-    arrivals = [arrival for hook in hooks for arrival in arrived(function, World(settings, hook), called_with)]
+    arrivals = [arrival for hook in world.hook.kinds() for arrival in arrived(function, World(settings, hook), called_with)]
     at, live = arrivals[0].state.at, Machine(function, world).live
     if any(arrival.state.at != at for arrival in arrivals):
         raise Unproved("some packets are read otherwise than others")
@@ -67,7 +66,7 @@ def arrived(function, world, called_with):
     machine = Machine(function, world, summaries=SUMMARIES)
     begin = machine.beginning()
     begin.registers.update({2: wide(BY), 3: NUMBER, 4: wide(PLACE)})
-    source = spec.source(world.frame, world.length, world.removed)
+    source = world.source
     facts = [*world.facts, source.is_ipv6]
     ends = machine.run(begin, is_of_setting)
     obligations(machine, *facts)
@@ -92,10 +91,11 @@ def told_apart():
 
 
 def is_of_setting(state, this):
-    """Is it a setting that is loaded here, other than the one that is needed to read a packet?"""
+    """Is it a setting that is loaded here, other than those that are needed to read a packet?"""
     base = state.registers.get(this.source)
     is_setting = this.kind == LOAD and isinstance(base, Pointer) and base.region == "SETTINGS"
-    return is_setting and not z3.eq(z3.simplify(base.offset + this.offset), word(8 * BARE))
+    at = z3.simplify(base.offset + this.offset) if is_setting else None
+    return is_setting and not any(z3.eq(at, word(8 * number)) for number in OF_FRAMES)
 
 
 def of_any(function, world, settings, begin, is_so):

@@ -33,15 +33,27 @@ class Hook:
     is_late: bool
     # Has no frame an Ethernet header? None where it must not matter: then no program may ask.
     is_bare: bool | None = False
+    # Are frames sent, and so judged by their destination? None as above.
+    is_sent: bool | None = False
 
     @property
     def shift(self):
         """How far before a frame its Ethernet header would begin that it does not have."""
         return ETHERNET if self.is_bare else 0
 
-    def of(self, is_bare):
-        """The same with one kind of frames."""
-        return replace(self, is_bare=is_bare)
+    def of(self, **kind):
+        """The same with one kind of frames: `is_bare`, `is_sent`, or both."""
+        return replace(self, **kind)
+
+    @property
+    def any(self):
+        """The same with whatever frames come there."""
+        return next(hook for hook in HOOKS if hook.section == self.section)
+
+    def kinds(self):
+        """One for each kind of frames that may come."""
+        choices = lambda known: (False, True) if known is None else (known,)
+        return [self.of(is_bare=is_bare, is_sent=is_sent) for is_sent in choices(self.is_sent) for is_bare in choices(self.is_bare)]
 
     def field_at(self, offset):
         return dict(self.fields).get(offset)
@@ -53,7 +65,9 @@ XDP = Hook("", "xdp.frags", "judge", "root", "filterd_root", 1, 2, ((0, "data"),
 TC = Hook("TC, ", "classifier", "judge-tc", "root-tc", "filterd_tc_root", 2, -1,
           ((0, "length"), (16, "protocol"), (20, "has_tag"), (24, "tag"), (40, "interface"), (76, "data"), (80, "data_end"),
            (164, "joined")),
-          OF_FRAME + ("has_tag", "tag"), SKB_LOAD_BYTES, is_late=True, is_bare=None)
+          OF_FRAME + ("has_tag", "tag"), SKB_LOAD_BYTES, is_late=True, is_bare=None, is_sent=None)
+# What names of theorems about sent frames begin with.
+SENT = TC.prefix + "sent, "
 HOOKS = XDP, TC
 
 

@@ -51,7 +51,7 @@ def prove(program, world, settings, cut, places, is_long=False):
         place = places[end.at]
         calls = [write for write in end.writes if write.table == HIT]
         claims = [("the reason", place.reason(end) == reason),
-                  ("only a hit is dropped", place.allows(reason)),
+                  ("only a hit is dropped", place.allows(reason, end)),
                   ("what follows is asked of a hit where anything may", is_asked == bool(calls))]
         of_lists = list(counted(world, settings, end, lookup, words[0], found))
         for call in calls:

@@ -219,7 +219,7 @@ class Judge(Lookup):
         place = self.places[end.at]
         found = z3.If(reason == spec.UNLISTED, reason, self.followed(reason))
         yield "the reason", place.reason(end) == found
-        yield "only a hit is dropped", place.allows(found)
+        yield "only a hit is dropped", place.allows(found, end)
         yield "what follows is asked of a hit, and of nothing else", (reason != spec.UNLISTED) == bool(end.writes)
         for write in end.writes:
             if write.table != HIT or len(end.writes) > 1:

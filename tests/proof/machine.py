@@ -14,7 +14,7 @@ import specification as spec
 from bytecode import CALL, CONSTANT, EXIT, JUMP, JUMPS32, LOAD, LONG_JUMP, STORE, STORE_IMMEDIATE
 from hook import OF_FRAME, XDP
 from operations import calculate, compare
-from settings import BARE, SETS
+from settings import BARE, OUTBOUND, SETS
 from states import Pointer, Read, State, Unproved, Write, known, number_of, put, same, shape_of
 from theorem import can_be, example, holds
 from words import WORD, is_known, low, unknown, wide, word
@@ -70,15 +70,29 @@ class World:
         return z3.simplify(spec.bytes_of(wide(self.received), self.joined, LENGTH_OF_HEADERS))
 
     def settings(self, number):
-        if number != BARE:
-            return self.all_settings.word(number)
-        self.must_know_frames()
-        return word(int(self.hook.is_bare))
+        if number == BARE:
+            self.must_know_frames()
+            return word(int(self.hook.is_bare))
+        if number == OUTBOUND:
+            self.must_know_direction()
+            return word(int(self.hook.is_sent))
+        return self.all_settings.word(number)
 
     def must_know_frames(self):
         """What a theorem says of both kinds of frames at once asks for neither."""
         if self.hook.is_bare is None:
             raise Unproved("it matters whether frames have an Ethernet header")
+
+    def must_know_direction(self):
+        """The same of received frames and of sent ones."""
+        if self.hook.is_sent is None:
+            raise Unproved("it matters whether frames are sent")
+
+    @property
+    def source(self):
+        """Who a frame is judged by: the sender, or whom it is sent to."""
+        self.must_know_direction()
+        return spec.source(self.frame, self.length, self.removed, self.hook.is_sent)
 
     def field(self, name):
         """A field of the context. The kernel tells the type as it is on the wire."""

@@ -31,7 +31,7 @@ MUTANTS = [
     wants("a range ends a port early", dict(code=0x57, immediate=0xFFFF), dict(immediate=0xFFFE), 3),
     wants("a range begins elsewhere", dict(code=SHIFT_DOWN, immediate=16), dict(immediate=15), 5),
     wants("the last range is not asked", dict(code=LOAD8, offset=256), dict(offset=248)),
-    wants("all ports but some are told by a range", dict(code=LOAD8, offset=28696), dict(offset=28704)),
+    wants("all ports but some are told by a range", dict(code=LOAD8, offset=31560), dict(offset=31568)),
     wants("what hides its port passes", dict(code=IF32_EQUAL, immediate=3 << 16), dict(immediate=4 << 16)),
     wants("another protocol is wanted by port", dict(code=IF_EQUAL, target=1, immediate=0), dict(code=IF_NOT_EQUAL)),
     wants("a later fragment is wanted", dict(code=SET32, target=0, immediate=2), dict(immediate=0)),

@@ -65,7 +65,7 @@ def counter6(world, high, below, reason):
 
 def list_of(world, reason):
     """The counter that must be counted for a list, if it is told here: of IPv6."""
-    source, is_so = spec.source(world.frame, world.length, world.removed), lambda kind: z3.is_true(z3.simplify(kind))
+    source, is_so = world.source, lambda kind: z3.is_true(z3.simplify(kind))
     if not is_so(source.is_ipv6) or is_so(world.all_settings.lists == 0):
         return None
     return counter6(world, z3.simplify(source.high), z3.simplify(source.low), reason)
@@ -73,7 +73,7 @@ def list_of(world, reason):
 
 def assumed(world):
     """What is known of tables: no code stands in two slots of a bucket. For which list an IPv6 hit counts depends on it."""
-    source, settings = spec.source(world.frame, world.length, world.removed), world.all_settings
+    source, settings = world.source, world.all_settings
     if not z3.is_true(z3.simplify(source.is_ipv6)):
         return []
     high, below = z3.simplify(source.high), z3.simplify(source.low)
@@ -90,7 +90,7 @@ def counts_for_list(world, reason):
 def reason(world):
     """Why this packet passes, or is to be dropped."""
     settings, allow, is_reply = world.all_settings, world.allow, z3.BoolVal(world.scene.is_reply)
-    source = spec.source(world.frame, world.length, world.removed)
+    source = world.source
     is_so = lambda kind: z3.is_true(z3.simplify(kind))
     may_be_allowed, is_reply = spec.may_overlap(world.table("OVERLAP"), settings), z3.And(settings.match_new != 0, is_reply)
     if is_so(source.is_ipv4):

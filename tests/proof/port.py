@@ -8,7 +8,6 @@ begins anywhere one may lie, and leads to the next, or to an answer.
 import z3
 
 import parts
-import specification as spec
 import specification_flows as flows
 import specification_ports as by
 from bytecode import EXIT
@@ -33,7 +32,7 @@ def header_of(bytes_):
 def header(function, world):
     """Of every frame. Whoever has a source has a header there that is whole; but for a frame without an Ethernet header whose type is a
     tag, which has no port that anybody finds."""
-    source = spec.source(world.frame, world.length, world.removed)
+    source = world.source
     bytes_ = flows.Bytes(of_any_frame(world).frame, world.length, world.hook.is_bare)
     is_4, is_6, at = flows.packet(bytes_)
     same = [byte == bytes_.frame[number] for number, byte in enumerate(world.frame)]

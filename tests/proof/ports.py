@@ -128,7 +128,7 @@ def clauses(function, world, settings, family):
     machine = Machine(function, world, summaries=dict(packet.summaries()))
     begin = machine.beginning()
     begin.registers.update({number: wide(part) for number, part in enumerate(packet.source, 2)})
-    ends = machine.run(begin, looks_further(world.hook))
+    ends = machine.run(begin, looks_further(function))
     obligations(machine, *world.facts)
     found, dropped = by.by_clauses([low(held, 32) for held in packet.holds], packet.wanted), []
     for end in ends:
@@ -190,10 +190,10 @@ def spared(machine, packet, settings, begin):
     allowed, replied = [("OVERLAP", is_allowed, spec.ALLOWED), (packet.allowed, None, None)], [("filterd_replies", is_reply, spec.REPLY)]
     if packet.family == 4:
         return last(machine, packet, settings, begin, facts, allowed + replied)
-    is_6 = spec.source(world.frame, world.length, world.removed).is_ipv6
+    is_6 = world.source.is_ipv6
     is_neighbour = six.is_neighbour_discovery(world.frame, world.length)
     begin = part(machine, begin, facts, allowed, reads_context)
-    begin = part(machine, begin, [*facts, is_6], [("the frame", is_neighbour, six.NEIGHBOUR)], looks_further(world.hook))
+    begin = part(machine, begin, [*facts, is_6], [("the frame", is_neighbour, six.NEIGHBOUR)], looks_further(machine.program))
     return last(machine, packet, settings, begin, facts, replied)
 
 
@@ -247,7 +247,7 @@ def by_port(function, world):
     machine = Machine(function, world)
     ends = machine.run(machine.beginning(), lambda state, this: this.code == CALL and this.symbol is not None)
     obligations(machine, *world.facts)
-    source = spec.source(world.frame, world.length, world.removed)
+    source = world.source
     asks = {f"{BY_PORT}4": (source.is_ipv4, [source.address]), f"{BY_PORT}6": (source.is_ipv6, [source.high, source.low])}
     has_none = z3.Not(z3.Or(source.is_ipv4, source.is_ipv6))
     for end in ends:

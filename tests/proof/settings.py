@@ -19,7 +19,8 @@ NAMES = {
 # From the first of these words on lie the sets, each with so many words, of which those above are the set to block's. Here is its IPv4
 # key. What the names of its maps begin with tells a set.
 FIRST, SET_WORDS, KEY = 7, 358, 18
-SETS = ["", "ALLOW_", *(f"C{slot}_" for slot in range(8))]
+# Those of blocked destinations are the last. A judge of sent frames has them in the place of the set to block.
+SETS = ["", "ALLOW_", *(f"C{slot}_" for slot in range(8)), "OUT_"]
 # The same of IPv6: the key, what a hash shares among lengths, and the lengths beyond 64, each of five words.
 KEY6, PAIRS6, LENGTHS6, LENGTH_WORDS, MOST_LENGTHS = 30, 33, 45, 5, 64
 
@@ -27,8 +28,11 @@ KEY6, PAIRS6, LENGTHS6, LENGTH_WORDS, MOST_LENGTHS = 30, 33, 45, 5, 64
 LAYOUTS = {"2x32": (8, 12, 2, 32), "3x21": (13, 16, 3, 21), "4x16": (17, 20, 4, 16), "5x12": (21, 26, 5, 12)}
 
 
-# Behind the ports of clauses (`ports.PORTS`), the last word: whether frames have no Ethernet header.
-BARE = FIRST + SET_WORDS * len(SETS) + 8 * 33
+# Behind the ports of clauses (`ports.PORTS`), the last words: whether frames are sent, and whether they have no Ethernet header.
+OUTBOUND = FIRST + SET_WORDS * len(SETS) + 8 * 33
+BARE = OUTBOUND + 1
+# Which frames come is known where a program may ask for these.
+OF_FRAMES = OUTBOUND, BARE
 
 # In the word of the last processor.
 WATCHED = 1 << 63

@@ -17,6 +17,8 @@ from words import low, times, unknown, wide, word
 UNLISTED, NOT_IP, MALFORMED, TOO_MANY_TAGS, ADDRESS4, NETWORK4, NET64, OTHER6 = range(8)
 # Of these the source is listed, and yet the packet passes.
 ALLOWED, REPLY = 9, 10
+# The one reason to drop a sent frame.
+OUTBOUND = 16
 COUNT, ENFORCE, PAUSE = 0, 1, 2
 
 TAGS, IDS = 8, 4
@@ -24,7 +26,7 @@ TAGS, IDS = 8, 4
 
 @dataclass
 class Source:
-    """What a frame says of its sender: exactly one of these conditions holds."""
+    """What a frame says of its sender, or of whom it is sent to: exactly one of these conditions holds."""
 
     is_ipv4: z3.BoolRef
     is_ipv6: z3.BoolRef
@@ -44,8 +46,10 @@ class Removed:
     has_id: z3.BoolRef
 
 
-def source(frame, length, removed):
-    """Ethernet (IEEE 802.3), tags (802.1Q, 802.1ad), IPv4 (RFC 791), IPv6 (RFC 8200). A tag that was removed counts as one."""
+def source(frame, length, removed, is_sent=False):
+    """Ethernet (IEEE 802.3), tags (802.1Q, 802.1ad), IPv4 (RFC 791), IPv6 (RFC 8200). A tag that was removed counts as one. A sent frame is
+    judged by its destination as a received one is by its source: then that is the address."""
+    of_4, of_6 = (16, 24) if is_sent else (12, 8)
     result = Source(*[z3.BoolVal(False)] * 5, word(0, 32), word(0), word(0))
     reaches = lambda end: z3.ULE(word(end, 32), length)
     here, ids = z3.BoolVal(True), z3.simplify(z3.If(z3.And(removed.is_one, removed.has_id), word(1, 32), word(0, 32)))
@@ -63,9 +67,9 @@ def source(frame, length, removed):
         result.is_ipv6 = z3.Or(result.is_ipv6, good_6)
         result.malformed = z3.Or(result.malformed, z3.And(is_4, z3.Not(good_4)), z3.And(is_6, z3.Not(good_6)))
         result.not_ip = z3.Or(result.not_ip, z3.And(has_kind, z3.Not(is_4), z3.Not(is_6), z3.Not(is_tag)))
-        result.address = z3.If(good_4, z3.Concat(*frame[header + 12 : header + 16]), result.address)
-        result.high = z3.If(good_6, z3.Concat(*frame[header + 8 : header + 16]), result.high)
-        result.low = z3.If(good_6, z3.Concat(*frame[header + 16 : header + 24]), result.low)
+        result.address = z3.If(good_4, z3.Concat(*frame[header + of_4 : header + of_4 + 4]), result.address)
+        result.high = z3.If(good_6, z3.Concat(*frame[header + of_6 : header + of_6 + 8]), result.high)
+        result.low = z3.If(good_6, z3.Concat(*frame[header + of_6 + 8 : header + of_6 + 16]), result.low)
         # A tag's number and the type behind it: an id is the lowest twelve bits of the number.
         result.malformed = z3.Or(result.malformed, z3.And(is_tag, z3.Not(reaches(at + 4))))
         tag = z3.And(is_tag, reaches(at + 4))
@@ -177,9 +181,9 @@ def after_hit(found, is_allowed, is_reply):
     return z3.If(is_allowed, word(ALLOWED, 32), z3.If(is_reply, word(REPLY, 32), found))
 
 
-def is_drop(reason):
-    """A source on a list, and more tags than are looked behind, whoever sent them."""
-    return z3.And(z3.UGE(reason, TOO_MANY_TAGS), z3.ULE(reason, OTHER6))
+def is_drop(reason, is_sent=False):
+    """A source on a list, and more tags than are looked behind, whoever sent them. Of what is sent only a destination on a list."""
+    return z3.And(z3.UGE(reason, ADDRESS4 if is_sent else TOO_MANY_TAGS), z3.ULE(reason, OTHER6))
 
 
 def enforcement(settings, clock):
@@ -191,7 +195,7 @@ def enforcement(settings, clock):
 
 def verdict(reason, action, hook):
     """Dropped is what is to be dropped, while drops are enforced."""
-    return z3.If(z3.And(is_drop(reason), action == ENFORCE), word(hook.drops, 32), word(hook.passes, 32))
+    return z3.If(z3.And(is_drop(reason, hook.is_sent), action == ENFORCE), word(hook.drops, 32), word(hook.passes, 32))
 
 
 def segments(joined):
@@ -239,6 +243,6 @@ def place_of_slot(settings, interface):
 
 def counters_of_drop(settings, processor, slot, action, reason):
     """Packets and bytes: of each slot, of what was dropped, would have been, or was spared by a pause."""
-    number = z3.If(action == ENFORCE, word(0), z3.If(action == COUNT, word(8), word(16))) + (reason - 3)
+    number = z3.If(action == ENFORCE, word(0), z3.If(action == COUNT, word(8), word(16))) + (reason - 3 & 7)
     packets = row(settings, processor) + (word(FIRST_SLOT) + (wide(slot) & (SLOTS - 1)) * SLOT & (ROW - 1)) + 2 * number
     return packets * 8, packets * 8 + 8

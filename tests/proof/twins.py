@@ -15,13 +15,16 @@ import z3
 
 import specification as spec
 import specification_ports as by
-from bytecode import ALU32, ALU64, ARGUMENTS, CALL, EXIT, JUMP, STORE
+from bytecode import ALU32, ALU64, ARGUMENTS, CALL, EXIT, JUMP, LOAD, STORE
 from machine import Machine, Pointer, State, Unproved, known, number_of, put
+from settings import OUTBOUND
 from theorem import all_follow, can_be, follows, obligations
 from words import WORD, is_known, low, unknown, wide, word
 
 ASKED = "filterd_by_port"
 PROCESSOR = 8
+# The register that points to the stack.
+STACK = 10
 # If this does not settle it, nothing does.
 MOST_STEPS = 5000
 
@@ -45,7 +48,9 @@ class Follower(Machine):
         base = state.registers.get(this.source)
         if not isinstance(base, Pointer) or base.region != "SETTINGS":
             return super().load(state, this)
-        # Settings do not change.
+        # Settings do not change. Only received frames are asked for by ports.
+        if z3.eq(z3.simplify(base.offset + this.offset), word(8 * OUTBOUND)):
+            return self.world.settings(OUTBOUND)
         return wide(low(z3.Function("settings", WORD, WORD)(z3.simplify(base.offset + this.offset)), 8 * this.size))
 
     def of_table(self, state, name, at, size):
@@ -80,6 +85,24 @@ class Follower(Machine):
         for register in range(1, 6):
             state.registers.pop(register, None)
         state.registers[0] = unknown(f"answer{number}")
+
+
+def lower_keys(values):
+    """What the lower halves of these numbers are."""
+    return tuple(key(low(value, 32)) if z3.is_expr(value) else None for value in values)
+
+
+def shared_halves(found):
+    """The lower halves that several numbers have which are not the same: one of the two programs may have the whole of what the other has
+    put into half a word."""
+    wholes = {}
+    for values in found:
+        wholes.setdefault(lower_keys(values), set()).add(tuple(None if value is None else key(value) for value in values))
+    return {lower for lower, those in wholes.items() if len(those) > 1}
+
+
+def high(number):
+    return z3.Extract(63, 32, number)
 
 
 def key(value):
@@ -130,7 +153,8 @@ def meetings(machine):
 def only_calculates(machine, at):
     while True:
         this = machine.program.instructions[at]
-        if this.code != JUMP and this.kind not in (ALU32, ALU64):
+        of_stack = this.kind == LOAD and this.source == STACK or this.kind == STORE and this.target == STACK
+        if this.code != JUMP and this.kind not in (ALU32, ALU64) and not of_stack:
             return False
         (at,) = machine.program.following(at)
         if at in machine.joins:
@@ -177,7 +201,9 @@ class Twins:
         return [self.of_all(target)[1][1] for target in found]
 
     def onward(self, where, states):
-        """Where both go on to from there, with what."""
+        """Where both go on to from there, with what. Who has come to where both count has been looked at."""
+        if all(self.waits(number, state) for number, state in enumerate(states)):
+            return
         ends = [[state] if self.waits(number, state) else self.ends(number, state) for number, state in enumerate(states)]
         others = {key(end.when): end for end in ends[1]}
         for one in ends[0]:
@@ -239,20 +265,23 @@ class Twins:
             follows("the reason is the same", mine.reason(one) == others.reason(other), one.when, other.when)
             value = mine.value(one)
             # What the judge drops is on a list (theorem `judgement`), or has too many tags.
-            if not mine.drops and not self.is_some(value):
-                follows("who is on no list is asked for by ports", value != spec.UNLISTED, one.when, other.when)
-            if mine.drops != others.drops or not others.begins_as(other):
+            if not z3.is_true(mine.is_drop(one)) and not self.is_some(value):
+                is_asked = z3.Or(mine.is_drop(one), value != spec.UNLISTED)
+                follows("who is on no list is asked for by ports", is_asked, one.when, other.when)
+            follows("the same is dropped", mine.is_drop(one) == others.is_drop(other), one.when, other.when)
+            if not others.begins_as(other):
                 raise Unproved(f"{other.at} counts otherwise than {one.at}")
 
     def of_all(self, target):
         """What is said of all who come there, and the states in which they are."""
         ways = list(self.came[target].values())
         said, states, classes = {}, [], {}
+        halves = shared_halves([[way[number].get(place) for way in ways] for number in range(len(target)) for place in held(ways, number)])
         for number, at in enumerate(target):
             state = State(at, {})
             for place in held(ways, number):
                 values = [way[number].get(place) for way in ways]
-                said[number, place], value = self.of_some(values, classes, target)
+                said[number, place], value = self.of_some(values, classes, target, halves)
                 if place[0] == "register":
                     state.registers[place[1]] = value
                 else:
@@ -261,17 +290,19 @@ class Twins:
         return said, states
 
     def is_some(self, value):
-        """Is this number never 0?"""
-        value = z3.simplify(value)
-        return value.as_long() != 0 if is_known(value) else value.get_id() in self.some
+        """Is this number never 0, not even its lower half?"""
+        lower = low(value, 32)
+        return lower.as_long() != 0 if is_known(lower) else lower.get_id() in self.some
 
-    def of_some(self, values, classes, target):
+    def of_some(self, values, classes, target, halves):
         """The one value that all of them have, or an unknown one that is the same wherever all have the same."""
         keys = tuple(None if value is None else key(value) for value in values)
         first = next(value for value in values if value is not None)
         regions = {one[0] for one in keys if one}
         if len(regions) > 1 and None in regions:
-            return "anything", z3.FreshConst(WORD, "anything")
+            # Nobody reads a pointer there, but a number may be the same in both.
+            said = classes.setdefault(keys, f"same{len(classes)}")
+            return f"anything, {said}", unknown(f"{said} at {target[0]} and {target[1]}")
         # A pointer into one of several tables is one into the same of these in both.
         tables = "tables", *(one and one[0] for one in keys)
         region = regions.pop() if len(regions) == 1 else f"one of {classes.setdefault(tables, len(classes))}"
@@ -281,11 +312,16 @@ class Twins:
         else:
             said = classes.setdefault(keys, f"same{len(classes)}")
             number = unknown(f"{said} at {target[0]} and {target[1]}")
+            if not region and lower_keys(values) in halves:
+                half = classes.setdefault(("lower", lower_keys(values)), f"half{len(classes)}")
+                number = z3.Concat(high(number), unknown(f"{half} at {target[0]} and {target[1]}", 32))
+                said += f", {half}"
+            lower = low(number, 32)
             if not region and None not in keys and all(map(self.is_some, values)):
                 said += ", never 0"
-                self.some[number.get_id()] = number
+                self.some[lower.get_id()] = lower
             else:
-                self.some.pop(number.get_id(), None)
+                self.some.pop(lower.get_id(), None)
         return (region, said), Pointer(region, number) if region else number
 
 
@@ -302,7 +338,7 @@ def asked(program, world, states, places):
             place, here = places.get(end.at), [*facts, end.when]
             if place is None:
                 raise Unproved(f"{program.name} ends without having counted")
-            claims = [("the reason", place.reason(end) == reason), ("only a hit is dropped", place.allows(reason)),
+            claims = [("the reason", place.reason(end) == reason), ("only a hit is dropped", place.allows(reason, end)),
                       ("nothing is written or read", z3.BoolVal(not end.writes and not end.reads))]
             all_follow(claims, here)
             if not place.begins_as(end):

@@ -201,7 +201,7 @@ impl Combination {
         };
         let clause = |number| if number < self.ports { block.clone() } else { SetNeeds::default() };
         let clauses = std::array::from_fn(clause);
-        Needs { sets: PerSet { block, allow, clauses }, counters: self.counters }
+        Needs { sets: PerSet { block, allow, clauses, out: SetNeeds::default() }, counters: self.counters }
     }
 
     fn block(&self) -> SetNeeds {

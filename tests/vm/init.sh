@@ -53,7 +53,7 @@ console() {
     done
 }
 
-for module in /modules/*; do insmod "$module" || stage modules false; done
+while read -r module; do insmod "/modules/$module" || stage modules false; done </modules/order
 
 grep -q -E 'console|shell' /plan || hide_types
 

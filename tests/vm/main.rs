@@ -108,6 +108,7 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
         paused: combination.paused.then_some(Timestamp::from_secs(u32::MAX)),
         match_new: combination.match_new,
         counters: combination.counters,
+        outbound_errors: true,
     });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
     if !combination.enforce {

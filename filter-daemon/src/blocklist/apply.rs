@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use filter_common::sets::SetName;
 use filter_common::target::Target;
 
 use super::undo::UndoStep;
@@ -187,11 +188,10 @@ impl Blocklist {
 
     fn release(&mut self, targets: &Targets, from: &[ListId]) -> Applied {
         let mut applied = Applied::default();
-        // The lists of one call are all on one side.
-        let Some(set) = from.first().map(|list| self.lists.get(*list).set()) else { return applied };
-        self.side(set).prefetch(targets);
+        let sets = self.sets_of_lists(from);
+        sets.iter().for_each(|set| self.side(*set).prefetch(targets));
         for target in targets.iter() {
-            let holders = self.holders(set, target).into_iter();
+            let holders = sets.iter().flat_map(|set| self.holders(*set, target));
             let holders: Vec<_> = holders.filter(|list| from.binary_search(list).is_ok()).collect();
             holders.iter().for_each(|list| self.make(target, *list, None, &mut applied));
             applied.changed += u64::from(!holders.is_empty());
@@ -295,6 +295,14 @@ impl Blocklist {
             ReleaseFrom::List(name) => Ok(vec![self.list_named(name)?]),
             ReleaseFrom::EveryLiveList(polarity) => Ok(self.lists.live(*polarity).collect()),
         }
+    }
+
+    /// The sets that contain these lists, each once.
+    pub(super) fn sets_of_lists(&self, lists: &[ListId]) -> Vec<SetName> {
+        let mut sets: Vec<_> = lists.iter().map(|list| self.lists.get(*list).set()).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        sets
     }
 
     fn list_named(&self, name: &Arc<str>) -> Result<ListId, Refusal> {

@@ -21,7 +21,12 @@ impl Blocklist {
     }
 
     pub fn meaning(&self, list: &ListInfo) -> Meaning {
-        Meaning { polarity: list.polarity, ports: self.clause(list), reach: list.reach.settled() }
+        Meaning {
+            polarity: list.polarity,
+            ports: self.clause(list),
+            direction: list.direction,
+            reach: list.reach.settled(),
+        }
     }
 
     /// The ports on which the entries of this list are blocked; all ports if none.

@@ -1,9 +1,12 @@
 //! The lists: one row for each, with everything that is known about it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::iter::{self, Chain, Once};
+use std::option;
 use std::sync::Arc;
 use std::time::Duration;
 
+use filter_common::direction::Direction;
 use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
@@ -72,6 +75,8 @@ pub struct ListInfo {
     pub polarity: Polarity,
     /// The slot of its port clause, if it has one.
     pub slot: Option<Slot>,
+    /// Which packets it blocks. A list that allows does so in both directions.
+    pub direction: Direction,
     /// The position in the configuration, if that names it.
     pub place: Option<u32>,
     /// How many lists were made before it.
@@ -89,12 +94,48 @@ pub struct ListInfo {
 impl ListInfo {
     /// The set that contains its entries.
     pub fn set(&self) -> SetName {
-        self.slot.map_or(self.polarity.whole(), SetName::Clause)
+        match self.direction {
+            Direction::Out => SetName::Out,
+            Direction::In | Direction::Both => self.slot.map_or(self.polarity.whole(), SetName::Clause),
+        }
+    }
+
+    /// The set that contains its entries as well, if it blocks in both directions. Its claims there are
+    /// without times.
+    pub fn mirror(&self) -> Option<SetName> {
+        (self.direction == Direction::Both).then_some(SetName::Out)
+    }
+
+    /// All sets that contain its entries.
+    pub fn sets(&self) -> ListSets {
+        ListSets { own: self.set(), mirror: self.mirror() }
     }
 
     /// How long the targets of its file stay on it; none if for good.
     pub fn ttl(&self) -> Option<Duration> {
         self.reading.as_ref()?.ttl
+    }
+}
+
+/// The sets that contain the entries of a list: one, or two if it blocks in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListSets {
+    own: SetName,
+    mirror: Option<SetName>,
+}
+
+impl From<SetName> for ListSets {
+    fn from(own: SetName) -> Self {
+        Self { own, mirror: None }
+    }
+}
+
+impl IntoIterator for ListSets {
+    type Item = SetName;
+    type IntoIter = Chain<Once<SetName>, option::IntoIter<SetName>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        iter::once(self.own).chain(self.mirror)
     }
 }
 
@@ -214,6 +255,11 @@ impl ListRegistry {
         } else {
             Reach::AS_GIVEN
         };
+        let direction = if origin.is_live() && polarity == Polarity::Block {
+            Direction::of_live(&name)
+        } else {
+            Direction::In
+        };
         let spent = ExpiredEntries::default();
         let age = self.made;
         let row = ListInfo {
@@ -222,6 +268,7 @@ impl ListRegistry {
             origin,
             polarity,
             slot: None,
+            direction,
             place: None,
             age,
             entries: 0,
@@ -233,6 +280,11 @@ impl ListRegistry {
         self.made += 1;
         self.is_order_old = true;
         Ok(id)
+    }
+
+    /// Sets which packets an empty list blocks.
+    pub fn set_direction(&mut self, id: ListId, direction: Direction) {
+        self.row(id).direction = direction;
     }
 
     /// Restricts an empty list to the ports of this slot.

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use filter_common::direction::Direction;
 use filter_common::ports::{Clause, Range};
 
 use super::{Polarity, Reach};
@@ -14,6 +15,8 @@ pub struct Meaning {
     pub polarity: Polarity,
     /// The ports on which it blocks; all if none.
     pub ports: Option<Clause>,
+    /// Which packets it blocks.
+    pub direction: Direction,
     pub reach: Reach,
 }
 
@@ -21,7 +24,7 @@ impl Meaning {
     /// True if a list with this meaning treats its targets differently from one with `other`. The reach
     /// does not count: it can change while the list stays the same one.
     pub fn is_other_than(&self, other: &Self) -> bool {
-        (self.polarity, self.ports) != (other.polarity, other.ports)
+        (self.polarity, self.ports, self.direction) != (other.polarity, other.ports, other.direction)
     }
 
     pub fn allows(&self) -> bool {
@@ -34,8 +37,8 @@ impl Meaning {
     }
 }
 
-/// `allow`, or `block` with the length that IPv6 prefixes are widened to and the ports: `block /64 only
-/// 22,8000-8100`.
+/// `allow`, or `block` with the length that IPv6 prefixes are widened to, and the ports or the direction:
+/// `block /64 only 22,8000-8100`, `block both`.
 impl fmt::Display for Meaning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.polarity {
@@ -44,6 +47,9 @@ impl fmt::Display for Meaning {
         })?;
         if self.reach != Reach::AS_GIVEN {
             write!(f, " /{}", self.reach.length())?;
+        }
+        if self.direction != Direction::In {
+            write!(f, " {}", self.direction.name())?;
         }
         let Some(clause) = &self.ports else { return Ok(()) };
         f.write_str(if clause.is_except() { " except " } else { " only " })?;
@@ -72,6 +78,14 @@ impl FromStr for Meaning {
         let length =
             length.map(|word| word[1..].parse().ok().filter(|length| *length <= 128).ok_or(UnknownMeaning));
         let reach = length.transpose()?.map_or(Reach::AS_GIVEN, Reach::to);
+        let directions = [Direction::Out, Direction::Both];
+        let direction = words.next_if(|word| directions.iter().any(|direction| direction.name() == *word));
+        let direction = match direction {
+            Some(_) if polarity == Polarity::Allow => return Err(UnknownMeaning),
+            Some("out") => Direction::Out,
+            Some(_) => Direction::Both,
+            None => Direction::In,
+        };
         let ports = match (words.next(), words.next(), words.next()) {
             (None, ..) => None,
             (Some(word @ ("only" | "except")), Some(ports), None) => {
@@ -83,7 +97,7 @@ impl FromStr for Meaning {
             }
             _ => return Err(UnknownMeaning),
         };
-        Ok(Self { polarity, ports, reach })
+        Ok(Self { polarity, ports, direction, reach })
     }
 }
 
@@ -103,16 +117,28 @@ mod tests {
                 ranges.iter().map(|(first, last)| Range::new(*first, *last).unwrap()).collect();
             Some(Clause::new(is_except, ranges).unwrap())
         };
-        for (ports, reach, said) in [
-            (None, Reach::AS_GIVEN, "block"),
-            (None, Reach::to(64), "block /64"),
-            (ports(false, &[(22, 22), (8000, 8100)]), Reach::AS_GIVEN, "block only 22,8000-8100"),
-            (ports(true, &[(443, 443)]), Reach::to(48), "block /48 except 443"),
+        for (ports, direction, reach, said) in [
+            (None, Direction::In, Reach::AS_GIVEN, "block"),
+            (None, Direction::In, Reach::to(64), "block /64"),
+            (None, Direction::Out, Reach::AS_GIVEN, "block out"),
+            (None, Direction::Both, Reach::to(64), "block /64 both"),
+            (
+                ports(false, &[(22, 22), (8000, 8100)]),
+                Direction::In,
+                Reach::AS_GIVEN,
+                "block only 22,8000-8100",
+            ),
+            (ports(true, &[(443, 443)]), Direction::In, Reach::to(48), "block /48 except 443"),
         ] {
-            let meaning = Meaning { polarity: Polarity::Block, ports, reach };
+            let meaning = Meaning { polarity: Polarity::Block, ports, direction, reach };
             assert_eq!((meaning.to_string().as_str(), said.parse()), (said, Ok(meaning)));
         }
-        let allows = Meaning { polarity: Polarity::Allow, ports: None, reach: Reach::AS_GIVEN };
+        let allows = Meaning {
+            polarity: Polarity::Allow,
+            ports: None,
+            direction: Direction::In,
+            reach: Reach::AS_GIVEN,
+        };
         assert_eq!(("allow".parse(), allows.to_string().as_str()), (Ok(allows), "allow"));
     }
 
@@ -127,6 +153,8 @@ mod tests {
             "block only 22 80",
             "block only 9-1",
             "allow x",
+            "allow out",
+            "block out both",
         ] {
             assert_eq!(words.parse::<Meaning>(), Err(UnknownMeaning), "{words}");
         }

@@ -12,7 +12,6 @@ mod claims;
 mod clauses;
 mod cover;
 mod deadline;
-mod difference;
 mod effect;
 mod extent;
 mod going;
@@ -41,6 +40,7 @@ mod timestamp;
 mod undo;
 mod widen;
 
+use filter_common::direction::Direction;
 use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::Target;
@@ -49,10 +49,9 @@ pub use apply::{Applied, Refusal};
 pub use change::{Change, ReleaseFrom, Want};
 pub use claims::Claim;
 pub use clauses::{NoSlot, want_everything};
-pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use extent::DroppedRanges;
-pub use list::{ListId, ListInfo, ListRegistry, MOST_LIVE_LISTS, Origin, TooManyLists};
+pub use list::{ListId, ListInfo, ListRegistry, ListSets, MOST_LIVE_LISTS, Origin, TooManyLists};
 pub use meaning::Meaning;
 pub use numbers::LabelName;
 pub use page::{Bookmark, PAGE};
@@ -73,7 +72,7 @@ use widen::WidenedEntries;
 
 /// All blocked and allowed targets, and the settings by which packets are judged. A blocked packet is
 /// dropped unless its source is allowed. Each side is complete and independent of the others: one for
-/// blocked targets, one for allowed ones, and one for each port clause.
+/// blocked targets, one for allowed ones, one for each port clause, and one for blocked destinations.
 #[derive(Debug, Default)]
 pub struct Blocklist {
     sides: PerSet<Side>,
@@ -133,9 +132,22 @@ impl Blocklist {
         Polarity::ALL.into_iter().filter_map(|polarity| self.next_deadline_of(polarity)).min()
     }
 
-    /// The set that contains the list of this name, or would contain it.
-    pub fn set_of(&self, name: &str, polarity: Polarity) -> SetName {
-        self.lists.find(name).map_or(polarity.whole(), |id| self.lists.get(id).set())
+    /// The sets that contain the list of this name, or would contain it as a new live list.
+    pub fn sets_of(&self, name: &str, polarity: Polarity) -> ListSets {
+        match (self.lists.find(name), self.direction_of(name, polarity)) {
+            (Some(id), _) => self.lists.get(id).sets(),
+            (None, Direction::Out | Direction::Both) => SetName::Out.into(),
+            (None, Direction::In) => polarity.whole().into(),
+        }
+    }
+
+    /// The direction in which the list of this name blocks, or would block as a new live list.
+    pub fn direction_of(&self, name: &str, polarity: Polarity) -> Direction {
+        match self.lists.find(name) {
+            Some(id) => self.lists.get(id).direction,
+            None if polarity == Polarity::Block => Direction::of_live(name),
+            None => Direction::In,
+        }
     }
 
     /// The side with the entries of `list`.
@@ -167,7 +179,12 @@ impl Blocklist {
         claim: Option<Claim>,
         effects: &mut Effects,
     ) -> Option<Claim> {
-        let set = self.lists.get(list).set();
+        let row = self.lists.get(list);
+        let (set, mirror) = (row.set(), row.mirror());
+        if let Some(mirror) = mirror {
+            let standing = claim.is_some().then(|| widen::standing_for_others(list));
+            self.sides[mirror].exchange(target, list, standing, &mut effects.sets[mirror]);
+        }
         self.sides[set].exchange(target, list, claim, &mut effects.sets[set])
     }
 
@@ -185,8 +202,13 @@ impl Blocklist {
             let known = self.exchange(target, claim.list, Some(after.clone()), effects);
             return Some((after, known));
         }
-        let set = self.lists.get(claim.list).set();
+        let row = self.lists.get(claim.list);
+        let (set, mirror) = (row.set(), row.mirror());
         let (after, known) = self.sides[set].extend(target, claim, &mut effects.sets[set])?;
+        if let (Some(mirror), None) = (mirror, &known) {
+            let standing = Some(widen::standing_for_others(claim.list));
+            self.sides[mirror].exchange(target, claim.list, standing, &mut effects.sets[mirror]);
+        }
         self.lists.count(claim.list, i64::from(known.is_none()));
         Some((after, known))
     }
@@ -194,11 +216,16 @@ impl Blocklist {
     /// Adds `claim` to all of these /64s at once. This is possible if no list wants any of them or any /64
     /// between them, and none is stored apart. Returns whether it was done.
     fn extend_row(&mut self, nets: &[u64], claim: &Claim, effects: &mut Effects) -> bool {
-        let ListInfo { reach, .. } = self.lists.get(claim.list);
-        let set = self.lists.get(claim.list).set();
-        let is_new = *reach == Reach::AS_GIVEN
+        let row = self.lists.get(claim.list);
+        let (set, mirror) = (row.set(), row.mirror());
+        let is_new = row.reach == Reach::AS_GIVEN
             && !self.wide.given.has_net64_of(nets)
+            && mirror.is_none_or(|mirror| !self.sides[mirror].has_net64_of(nets))
             && self.sides[set].extend_row(nets, claim, &mut effects.sets[set]);
+        if let (Some(mirror), true) = (mirror, is_new) {
+            let standing = widen::standing_for_others(claim.list);
+            self.sides[mirror].extend_row(nets, &standing, &mut effects.sets[mirror]);
+        }
         if is_new {
             self.lists.count(claim.list, nets.len() as i64);
         }

@@ -93,7 +93,8 @@ impl Blocklist {
     ) -> (Vec<Record>, Option<Bookmark>) {
         let Bookmark { polarity, after } = from;
         // Live lists have no clause.
-        let meant = iter::once(polarity.whole());
+        let outbound = (polarity == Polarity::Block).then_some(SetName::Out);
+        let meant = iter::once(polarity.whole()).chain(outbound);
         let of_set = |target, set| self.claims_in(target, set).filter(|claim| keep(claim.list));
         let (mut sets, mut targets) = (BTreeMap::<ClaimSetAtPlace, Targets>::new(), 0);
         let after = self.walk(meant, after, |target, (place, id)| {

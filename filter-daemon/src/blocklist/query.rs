@@ -6,6 +6,7 @@ use std::iter;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::claims::{ClaimStore, ClaimsId};
@@ -35,18 +36,26 @@ pub struct NamedClaim {
 }
 
 impl Blocklist {
+    /// The targets that `list` does not want; all of them if the list does not exist yet.
+    pub fn not_on(&self, list: Option<ListId>, targets: &Targets) -> Targets {
+        let Some(list) = list else { return targets.clone() };
+        let side = self.side_of(list);
+        side.prefetch(targets);
+        targets.iter().filter(|target| self.claim_of(*target, list).is_none()).collect()
+    }
+
     /// Every claim of this polarity that covers the whole of `target`, on any ports, the longest prefix
     /// first.
     pub fn covering(&self, polarity: Polarity, target: Target) -> Vec<NamedClaim> {
         let sides = self.sides(polarity);
-        let mut all: Vec<_> = sides.flat_map(|(_, side)| self.covering_in(side, target)).collect();
+        let mut all: Vec<_> = sides.flat_map(|(set, _)| self.covering_in(set, target)).collect();
         all.sort_by_key(|claim| Reverse(length(claim.blocks)));
         all
     }
 
-    fn covering_in(&self, side: &Side, target: Target) -> Vec<NamedClaim> {
-        let covers = side.covering_targets(target).into_iter();
-        covers.flat_map(|cover| self.named_claims(side, cover, target)).collect()
+    fn covering_in(&self, set: SetName, target: Target) -> Vec<NamedClaim> {
+        let covers = self.side(set).covering_targets(target).into_iter();
+        covers.flat_map(|cover| self.named_claims(set, cover, target)).collect()
     }
 
     /// Every claim on targets within `target`, without those on itself, ordered by side and then by kind.

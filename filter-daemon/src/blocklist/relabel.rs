@@ -43,7 +43,8 @@ impl Blocklist {
         let lists: Vec<_> =
             self.blocking().into_iter().filter(|id| self.lists.get(*id).entries > 0).collect();
         for (set, side) in self.sides.iter_mut().filter(|(set, _)| set.blocks()) {
-            let on_it = lists.iter().copied().filter(|id| self.lists.get(*id).set() == set);
+            let is_on = |id: &ListId| self.lists.get(*id).sets().into_iter().any(|its| its == set);
+            let on_it = lists.iter().copied().filter(is_on);
             let is_same = order.is_same_for(side.labels.latest(), &on_it.collect::<Vec<_>>());
             match is_same {
                 true => side.labels.set(order.clone()),

@@ -16,6 +16,8 @@ pub struct Settings {
     pub counters: Counters,
     /// Whether packets of flows that this host began pass, even from blocked sources.
     pub match_new: bool,
+    /// Whether calls of local processes that send to a blocked destination fail at once.
+    pub outbound_errors: bool,
 }
 
 /// How much of the blocked traffic is dropped. Each later variant drops everything that earlier ones drop,
@@ -30,7 +32,13 @@ pub enum Strictness {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { enforce: true, paused: None, counters: Counters::default(), match_new: false }
+        Self {
+            enforce: true,
+            paused: None,
+            counters: Counters::default(),
+            match_new: false,
+            outbound_errors: true,
+        }
     }
 }
 

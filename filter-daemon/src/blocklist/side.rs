@@ -79,7 +79,7 @@ impl Side {
     }
 
     /// Loads the entries of these into the cache, so that later lookups do not each wait for memory.
-    pub(super) fn prefetch(&self, targets: &Targets) {
+    pub fn prefetch(&self, targets: &Targets) {
         self.addresses.prefetch(&targets.addresses);
     }
 

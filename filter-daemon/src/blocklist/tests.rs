@@ -177,24 +177,6 @@ fn commands_cannot_change_configured_lists() {
 }
 
 #[test]
-fn preview_matches_the_change() {
-    let mut story = Scenario::new();
-    story.want(0, &["192.0.2.1", "10.0.0.0/8"], None);
-    let want = Change::Want(Want::live("two", Polarity::Block, targets(&["192.0.2.1", "192.0.2.2"])));
-    let release = Change::Release {
-        from: ReleaseFrom::List("one".into()),
-        targets: targets(&["192.0.2.1", "10.0.0.0/8"]),
-    };
-    for change in [want, release] {
-        let difference = story.blocklist.preview(&change);
-        let applied = story.apply(&change, 1);
-        assert_eq!(difference.enters, applied.effects.sets.block.entered);
-        assert_eq!(difference.leaves, applied.effects.sets.block.left);
-        assert_eq!(difference.changes, applied.changed);
-    }
-}
-
-#[test]
 fn future_record_times_expire_nothing() {
     let mut story = Scenario::new();
     let want = |since, until, word: &str| Record::Want {

@@ -70,7 +70,7 @@ impl WidenedEntries {
 }
 
 /// A claim that stands for others has no content of its own.
-fn standing_for_others(list: ListId) -> Claim {
+pub(super) fn standing_for_others(list: ListId) -> Claim {
     let since = Timestamp::default();
     let or_before = false;
     Claim { list, since, or_before, until: None, note: None, by: None, reach: Reach::AS_GIVEN }
@@ -204,6 +204,11 @@ impl Blocklist {
         }
     }
 
+    /// True if a list has this claim on another side as well, where it is the complete one.
+    fn is_mirrored(&self, set: SetName, list: ListId) -> bool {
+        self.lists.get(list).mirror() == Some(set)
+    }
+
     /// The claims of a set without those that stand for others.
     pub(super) fn claims_in(
         &self,
@@ -211,15 +216,20 @@ impl Blocklist {
         (place, id): (ClaimStore, ClaimsId),
     ) -> impl Iterator<Item = &Claim> {
         let side = self.side_at(place);
-        let is_own =
-            move |claim: &&Claim| place == ClaimStore::Apart || !self.wide.stands_for(target, claim.list);
+        let is_own = move |claim: &&Claim| match place {
+            ClaimStore::Apart => true,
+            ClaimStore::Side(set) => {
+                !self.is_mirrored(set, claim.list) && !self.wide.stands_for(target, claim.list)
+            }
+        };
         side.registry.claims(id).iter().filter(is_own)
     }
 
-    /// The claims by which `target`, an entry of this side, covers `asked`. The given claims replace one
+    /// The claims by which `target`, an entry of this set, covers `asked`. The given claims replace one
     /// that stands for them.
-    pub(super) fn named_claims(&self, side: &Side, target: Target, asked: Target) -> Vec<NamedClaim> {
-        let claims = side.claims(target).iter();
+    pub(super) fn named_claims(&self, set: SetName, target: Target, asked: Target) -> Vec<NamedClaim> {
+        let claims = self.side(set).claims(target).iter();
+        let claims = claims.filter(|claim| !self.is_mirrored(set, claim.list));
         let named = claims.flat_map(|claim| {
             if !self.wide.stands_for(target, claim.list) {
                 return vec![self.named(target, claim)];

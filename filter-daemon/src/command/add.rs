@@ -20,6 +20,9 @@ use crate::text::printable;
 pub struct Add {
     #[command(flatten)]
     addition: Addition,
+    /// Block packets from these addresses (in) or to them (out, on the list manual-out)
+    #[arg(long, value_name = "DIRECTION", value_parser = ["in", "out"], default_value = "in", conflicts_with = "list")]
+    direction: String,
     /// Accept prefixes shorter than /8 (IPv4) or /16 (IPv6)
     #[arg(long)]
     wide: bool,
@@ -28,7 +31,11 @@ pub struct Add {
 impl Add {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, CommandError> {
         let Self { addition, .. } = self;
-        let request = |words| wire::Add { wide: self.wide, ..addition.request(words) };
+        let list = self.is_outbound().then(|| name::MANUAL_OUT_LIST.to_owned());
+        let request = |words| {
+            let request = addition.request(words);
+            wire::Add { wide: self.wide, list: list.clone().or(request.list.clone()), ..request }
+        };
         let mut outcome = change::apply(&addition.targets, socket, console, &request)?;
         let clock = console.clock();
         outcome.remedies = addition::remedies(&outcome, self.list(), "remove");
@@ -60,6 +67,9 @@ impl Add {
         let blocked = blocked(changed);
         let mut lines = vec![self.addition.told(outcome, blocked, self.list()) + &but(changed)];
         lines.extend(self.widened(outcome, blocked));
+        if self.list() == name::MANUAL_OUT_LIST {
+            lines.push("packets to it are dropped; this says nothing about packets from it".to_owned());
+        }
         lines.extend(guarded::around(changed));
         lines.extend(allowed(outcome, clock));
         lines.extend(self.addition.held_by(outcome, blocked, clock));
@@ -80,8 +90,12 @@ impl Add {
         })
     }
 
+    fn is_outbound(&self) -> bool {
+        self.direction == "out"
+    }
+
     fn list(&self) -> &str {
-        self.addition.list(name::MANUAL_LIST)
+        self.addition.list(if self.is_outbound() { name::MANUAL_OUT_LIST } else { name::MANUAL_LIST })
     }
 }
 

@@ -130,7 +130,20 @@ fn headed(list: &ListDifference) -> String {
         (None, Some(_)) => " on all ports".to_owned(),
         (None, None) => String::new(),
     };
-    format!("{} `{}`{ports}", kind(list.allows), list.name)
+    let direction = match (&list.direction, &list.direction_before) {
+        (None, None) => String::new(),
+        (direction, _) => format!(" on {}", packets(direction.as_deref())),
+    };
+    format!("{} `{}`{ports}{direction}", kind(list.allows), list.name)
+}
+
+/// The packets that a list with this direction blocks.
+fn packets(direction: Option<&str>) -> &'static str {
+    match direction {
+        Some("out") => "packets to its targets",
+        Some("both") => "packets from and to its targets",
+        _ => "packets from its targets",
+    }
 }
 
 const fn kind(allows: bool) -> &'static str {
@@ -139,19 +152,18 @@ const fn kind(allows: bool) -> &'static str {
 
 /// The present state of the list, to follow its name.
 fn about(list: &ListDifference, found: &Reply) -> String {
-    let ListDifference { was, ports_before, new, gone, .. } = list;
+    let ListDifference { was, ports_before, direction_before, new, gone, .. } = list;
+    let ports = ports_before.as_deref().map(|ports| on_ports(ports).to_owned());
+    let direction = direction_before.as_deref().map(|direction| format!("on {}", packets(Some(direction))));
+    let now: Vec<_> = was.iter().map(|was| format!("`{was}`")).chain(ports).chain(direction).collect();
     match (new, gone) {
         (true, _) => " (new)".to_owned(),
         (_, true) => match takes_its_name(list, found) {
             Some(other) => format!(" (no longer in the configuration, `{other}` takes its name)"),
             None => " (no longer in the configuration)".to_owned(),
         },
-        _ => match (was, ports_before.as_deref().map(on_ports)) {
-            (Some(was), Some(ports)) => format!(" (now `{was}`, {ports})"),
-            (Some(was), None) => format!(" (now `{was}`)"),
-            (None, Some(ports)) => format!(" (now {ports})"),
-            (None, None) => String::new(),
-        },
+        _ if now.is_empty() => String::new(),
+        _ => format!(" (now {})", now.join(", ")),
     }
 }
 

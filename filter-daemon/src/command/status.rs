@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::ask::trouble::CommandError;
 use super::render::console::Console;
+use super::render::entry;
 use super::render::figure::{bytes, count, counted, table};
 use super::render::hits;
 use super::render::moment::Clock;
@@ -71,6 +72,7 @@ fn protection(status: &Reply) -> ProtectionInput<'_> {
         interfaces: &status.interfaces,
         // An earlier daemon reports only the number of targets of each list.
         targets: status.targets.unwrap_or_else(told_by_lists),
+        targets_out: status.targets_out,
         faults: &status.faults,
         enforce: status.enforce,
         paused: status.paused.as_ref(),
@@ -176,7 +178,9 @@ fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
         let age = read.filter(|(_, read)| clock.is_long_ago(*read)).map(|(age, _)| format!("{age} old"));
         let next = list.next.map(|next| format!("next {}", clock.at(next)));
         let times = [hits, age, next].into_iter().flatten();
-        let told: Vec<_> = list.ports.clone().into_iter().chain(told).chain(guarded).chain(times).collect();
+        let direction = list.direction.as_deref().map(|word| entry::told_direction(word).to_owned());
+        let told: Vec<_> =
+            list.ports.clone().into_iter().chain(direction).chain(told).chain(guarded).chain(times).collect();
         [list.name.clone(), list.kind.clone(), count(list.targets), targets.to_owned(), told.join(", ")]
     };
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
@@ -207,6 +211,7 @@ mod tests {
             kind: kind.into(),
             allows: false,
             ports: None,
+            direction: None,
             targets,
             rejected,
             special: 0,
@@ -231,6 +236,7 @@ mod tests {
             trial: None,
             reload: None,
             targets: None,
+            targets_out: 0,
             interfaces: vec![Interface {
                 name: "eth0".into(),
                 mode: "native".into(),

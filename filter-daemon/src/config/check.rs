@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use filter_common::direction::Direction;
 use filter_common::labels::Counters;
 use filter_common::target::{Span, Target};
 
@@ -24,12 +25,13 @@ use super::{
 use crate::source::{Format, Limits, ReadOptions, SpecialRanges};
 use crate::text::printable::excerpt;
 
-const KEYS: [MapKey<Config>; 11] = [
+const KEYS: [MapKey<Config>; 12] = [
     MapKey { name: "interfaces", take: interfaces },
     MapKey { name: "mode", take: mode },
     MapKey { name: "enforce", take: enforce },
     MapKey { name: "counters", take: counters },
     MapKey { name: "match", take: matches },
+    MapKey { name: "outbound_errors", take: outbound_errors },
     MapKey {
         name: "block",
         take: |faults, node, config| targets(faults, node, "`block`", &mut config.block),
@@ -44,7 +46,7 @@ const KEYS: [MapKey<Config>; 11] = [
     MapKey { name: "on_exit", take: on_exit },
 ];
 
-const LIST_KEYS: [MapKey<ListDraft>; 25] = [
+const LIST_KEYS: [MapKey<ListDraft>; 26] = [
     MapKey { name: "name", take: name },
     MapKey { name: "path", take: list_path },
     MapKey { name: "country", take: |faults, node, draft| draft.chosen.countries(faults, node) },
@@ -56,6 +58,7 @@ const LIST_KEYS: [MapKey<ListDraft>; 25] = [
         take: |faults, node, draft| ipv6_prefix(faults, node, &mut draft.ipv6_prefix),
     },
     MapKey { name: "allow", take: allows },
+    MapKey { name: "direction", take: direction },
     MapKey {
         name: "max_shrink",
         take: |faults, node, draft| share(faults, node, "`max_shrink`", &mut draft.limits.max_shrink),
@@ -217,6 +220,13 @@ fn matches(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     faults.tell(word.node, format!("`match` cannot be `{}`", excerpt(&word.text)), help);
 }
 
+fn outbound_errors(faults: &mut ValueFaults, node: Node, config: &mut Config) {
+    let meaning = "write false if calls that send to blocked addresses should not fail at once";
+    if let Some(truth) = truth(faults, node, "`outbound_errors`", meaning) {
+        config.outbound_errors = truth;
+    }
+}
+
 fn on_exit(faults: &mut ValueFaults, node: Node, config: &mut Config) {
     let Some(word) = faults.text(node, "`on_exit`") else { return };
     if let Some((_, on_exit)) = ON_EXIT.iter().find(|(name, _)| *name == word.text) {
@@ -268,6 +278,7 @@ struct ListDraft {
     how: ReadOptions,
     ttl: Option<Duration>,
     ports: ports::PortKeys,
+    direction: Option<(Direction, usize)>,
     feed: feed::FeedKeys,
     ipv6_prefix: Option<u8>,
 }
@@ -323,6 +334,7 @@ fn lists(faults: &mut ValueFaults, node: Node, config: &mut Config) {
             ports::must_be_few(faults, &config.lists, clause, node);
         }
         let ports = ports.map(|(clause, _)| clause);
+        let direction = checked_direction(faults, draft.direction, (draft.allows, ports.is_some()));
         let Some((name, node)) = draft.name else { continue };
         if name.as_str() == DEFAULT_LIVE && !is_live {
             faults.tell(node, format!("the name `{name}` is reserved"), "choose another name");
@@ -354,7 +366,18 @@ fn lists(faults: &mut ValueFaults, node: Node, config: &mut Config) {
             let ListDraft { allows, limits, how, ttl, .. } = draft;
             let format = database.as_ref().map_or(how.format, |_| Some(Format::Plain));
             let how = ReadOptions { special, format, database: database.map(Arc::new), allows, ..how };
-            config.lists.push(ListConfig { name, path, feed, allows, limits, how, ttl, ports, ipv6_prefix });
+            config.lists.push(ListConfig {
+                name,
+                path,
+                feed,
+                allows,
+                limits,
+                how,
+                ttl,
+                ports,
+                direction,
+                ipv6_prefix,
+            });
         }
     }
 }
@@ -386,6 +409,40 @@ fn include_wide(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
 fn allows(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
     let meaning = "write true for a list to allow, false for a list to block";
     draft.allows = truth(faults, node, "`allow` of a list", meaning).unwrap_or(draft.allows);
+}
+
+const DIRECTIONS: [(&str, Direction); 3] =
+    [("in", Direction::In), ("out", Direction::Out), ("both", Direction::Both)];
+
+fn direction(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
+    let Some(word) = faults.text(node, "`direction`") else { return };
+    if let Some((_, direction)) = DIRECTIONS.iter().find(|(name, _)| *name == word.text) {
+        draft.direction = Some((*direction, word.node));
+        return;
+    }
+    let meant = nearest(&word.text, DIRECTIONS.map(|(name, _)| name));
+    let help = meant.map_or(
+        "use in (packets from the listed addresses), out (packets to them) or both".into(),
+        |meant| format!("did you mean {meant}?"),
+    );
+    faults.tell(word.node, format!("`direction` cannot be `{}`", excerpt(&word.text)), help);
+}
+
+/// The direction of a list, which must fit its other keys.
+fn checked_direction(
+    faults: &mut ValueFaults,
+    said: Option<(Direction, usize)>,
+    (allows, has_ports): (bool, bool),
+) -> Direction {
+    let Some((direction, node)) = said else { return Direction::In };
+    if allows {
+        let help = "remove it: allowed addresses pass in both directions";
+        faults.tell(node, "a list that allows cannot have a `direction`", help);
+    } else if has_ports && direction.is_outbound() {
+        let message = format!("a list with `direction: {}` cannot have ports", direction.name());
+        faults.tell(node, message, "remove `ports`: packets to a listed address are dropped on all ports");
+    }
+    direction
 }
 
 fn list_path(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {

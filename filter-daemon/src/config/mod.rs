@@ -25,6 +25,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use filter_common::direction::Direction;
 use filter_common::labels::Counters;
 use filter_common::ports::Clause;
 use filter_common::target::Target;
@@ -54,6 +55,8 @@ pub struct Config {
     pub counters: Counters,
     /// The packets from a blocked source that are dropped.
     pub matches: Matches,
+    /// Whether calls of local processes that send to a blocked destination fail at once.
+    pub outbound_errors: bool,
     /// The targets to block.
     pub block: Vec<Target>,
     /// The targets to allow, even if others block them.
@@ -180,6 +183,8 @@ pub struct ListConfig {
     pub ttl: Option<Duration>,
     /// The ports on which its targets are blocked. All ports if none.
     pub ports: Option<Clause>,
+    /// Which packets it blocks: those from its targets, to them, or both.
+    pub direction: Direction,
     /// Longer IPv6 prefixes are widened to this length and blocked as such.
     pub ipv6_prefix: u8,
 }
@@ -212,6 +217,7 @@ impl Default for Config {
             enforce: true,
             counters: Counters::default(),
             matches: Matches::All,
+            outbound_errors: true,
             block: Vec::new(),
             allow: Vec::new(),
             lists: Vec::new(),

@@ -1,5 +1,6 @@
 //! The name of a list, as commands, logs and replies show it.
 
+use filter_common::direction::MANUAL_OUT;
 use std::fmt;
 use std::str::FromStr;
 
@@ -21,11 +22,15 @@ pub const MANUAL_LIST: &str = "manual";
 /// The list that `allow add` uses if it does not name one.
 pub const MANUAL_ALLOW_LIST: &str = "manual-allow";
 
+/// The list that additions of destinations use.
+pub const MANUAL_OUT_LIST: &str = MANUAL_OUT;
+
 /// The list of addresses that this host needs, which are never blocked.
 pub const GUARD_LIST: &str = "guard";
 
 /// The names of lists that filterd itself provides.
-const RESERVED: [&str; 5] = [CONFIG_LIST, MANUAL_LIST, CONFIG_ALLOW_LIST, MANUAL_ALLOW_LIST, GUARD_LIST];
+const RESERVED: [&str; 6] =
+    [CONFIG_LIST, MANUAL_LIST, CONFIG_ALLOW_LIST, MANUAL_ALLOW_LIST, MANUAL_OUT_LIST, GUARD_LIST];
 
 impl ListName {
     /// The name as text.
@@ -127,7 +132,7 @@ mod tests {
 
     #[test]
     fn names_of_builtin_lists_are_reserved() {
-        for word in ["config", "manual", "config-allow", "manual-allow", "guard"] {
+        for word in ["config", "manual", "config-allow", "manual-allow", "manual-out", "guard"] {
             assert!(word.parse::<ListName>().unwrap().is_reserved(), "{word}");
         }
         assert!(!"drop".parse::<ListName>().unwrap().is_reserved());

@@ -15,6 +15,7 @@ const REFERENCE: &str = include_str!("../../../configs/reference.yaml");
 const STARTING: &str = include_str!("../../../configs/filterd.yaml");
 const MINIMAL: &str = include_str!("../../../configs/examples/minimal.yaml");
 const TYPICAL: &str = include_str!("../../../configs/examples/typical.yaml");
+const OUTBOUND: &str = include_str!("../../../configs/examples/outbound.yaml");
 
 fn config(text: &str) -> Config {
     parse(Path::new("/etc/filterd/filterd.yaml"), text.into()).unwrap_or_else(|error| panic!("{error}"))
@@ -83,6 +84,15 @@ fn the_typical_example_means_what_it_says() {
     assert_eq!(typical.allow, targets(&["198.51.100.10"]));
     let [list] = &typical.lists[..] else { panic!("{:?}", typical.lists) };
     assert!(list.feed.is_some(), "filterd downloads it");
+}
+
+#[test]
+fn the_outbound_example_means_what_it_says() {
+    let outbound = config(OUTBOUND);
+    assert!(!outbound.enforce);
+    let directions: Vec<_> =
+        outbound.lists.iter().map(|list| (list.name.as_str(), list.direction.name())).collect();
+    assert_eq!(directions, [("feodo", "out"), ("spamhaus-drop", "both"), ("spamhaus-drop6", "both")]);
 }
 
 #[test]

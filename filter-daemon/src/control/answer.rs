@@ -56,6 +56,7 @@ mod tests {
             by: Some("\"".repeat(128)),
             origin: Some("config".into()),
             ports: Some("x".repeat(300)),
+            direction: Some("both".into()),
             blocks: None,
         }
     }

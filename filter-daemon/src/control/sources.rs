@@ -1,4 +1,4 @@
-//! Finds the sources that are dropped most, from samples of the last seconds. The sums of weights are
+//! Finds the sources that are dropped most, and the blocked destinations, from samples of the last seconds. The sums of weights are
 //! estimates.
 
 use std::collections::{HashMap, VecDeque};
@@ -83,7 +83,10 @@ impl SampledSources {
         let Some(second) = self.seconds.back_mut() else { return };
         second.samples += 1;
         let source = drop.source.as_deref().unwrap_or("(none)");
-        add(&mut second.of_sources, source, drop);
+        match &drop.destination {
+            Some(destination) => add(&mut second.of_sources, &format!("to {destination}"), drop),
+            None => add(&mut second.of_sources, source, drop),
+        }
         add(&mut second.of_reasons, &drop.reason, drop);
     }
 

@@ -4,13 +4,12 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use filter_common::sets::SetName;
 use tokio::task::JoinHandle;
 use tracing::{error, warn};
 
 use super::commit::Protection;
 use super::needs;
-use crate::blocklist::{Change, Targets};
+use crate::blocklist::{Change, ListSets, Targets};
 use crate::clock;
 use crate::kernel::grace;
 use crate::text::Explain;
@@ -53,27 +52,27 @@ impl Capacity {
 
     /// Whether these targets can be added now. They wait while many entries are moving or a larger table is
     /// being made, unless they are few. All of them wait until the judge that looks them up is loaded.
-    pub fn has_room(&self, protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
-        let is_seen = protection.filter().sees(set, targets);
+    pub fn has_room(&self, protection: &mut Protection, sets: ListSets, targets: &Targets) -> bool {
+        let is_seen = sets.into_iter().all(|set| protection.filter().sees(set, targets));
         if !is_seen && protection.filter().is_awaiting_judge() {
             return false;
         }
-        (targets.len() <= SMALL || self.has_tables(protection, set, targets))
-            && (is_seen || Self::has_judge(protection, set, targets))
+        (targets.len() <= SMALL || self.has_tables(protection, sets, targets))
+            && (is_seen || Self::has_judge(protection, sets, targets))
     }
 
-    fn has_judge(protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
-        let needs = protection.needs_with(set, targets);
+    fn has_judge(protection: &mut Protection, sets: ListSets, targets: &Targets) -> bool {
+        let needs = protection.needs_with(sets, targets);
         let (filter, blocklist) = protection.parts();
         // If no judge can be loaded, the addition itself reports the error.
         filter.reserve_aside(&needs, blocklist).unwrap_or(true)
     }
 
-    fn has_tables(&self, protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
+    fn has_tables(&self, protection: &mut Protection, sets: ListSets, targets: &Targets) -> bool {
         if self.grace.is_some() && protection.filter().is_crowded() {
             return false;
         }
-        let needs = protection.needs_with(set, targets);
+        let needs = protection.needs_with(sets, targets);
         let (filter, blocklist) = protection.parts();
         // If memory is missing, the addition itself reports the error.
         filter.has_room(&needs) || !filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any())

@@ -96,8 +96,8 @@ impl Request {
     fn make_room(&mut self, page: &Change, parts: &mut OwnerParts<'_>) -> bool {
         let Change::Want(Want { list, polarity, targets, .. }) = page else { return true };
         let (blocklist, all) = (parts.protection.blocklist(), self.entering.as_ref().unwrap_or(targets));
-        let (set, all) = (blocklist.set_of(list, *polarity), blocklist.in_effect(list, all));
-        let has_room = parts.capacity.has_room(parts.protection, set, &all);
+        let (sets, all) = (blocklist.sets_of(list, *polarity), blocklist.in_effect(list, all));
+        let has_room = parts.capacity.has_room(parts.protection, sets, &all);
         if has_room {
             self.entering = None;
         }

@@ -11,8 +11,8 @@ use thiserror::Error;
 use super::latencies::Latencies;
 use super::needs;
 use crate::blocklist::{
-    Applied, Blocklist, Bookmark, Change, Effects, Polarity, Record, Refusal, Settings, Targets, Timestamp,
-    Want,
+    Applied, Blocklist, Bookmark, Change, Effects, ListSets, Polarity, Record, Refusal, Settings, Targets,
+    Timestamp, Want,
 };
 use crate::clock;
 use crate::kernel::{Filter, KernelError, Needs};
@@ -97,7 +97,7 @@ impl Protection {
             let side = self.blocklist.side(name);
             let wanted = self.blocklist.in_effect_of(live, name);
             set.entered = wanted.iter().filter(|target| !side.contains(*target)).collect();
-            needs::add(&mut needs, name, &set.entered);
+            needs::add(&mut needs, name.into(), &set.entered);
         }
         self.filter.reserve(&needs, &self.blocklist)?;
         let mut from = Some(Bookmark::default());
@@ -220,18 +220,20 @@ impl Protection {
 
     /// The room needed once these targets are added. The exact count is made only if the upper bound does not
     /// fit.
-    pub fn needs_with(&self, set: SetName, targets: &Targets) -> Needs {
-        let most = needs::at_most(&self.blocklist, set, targets);
-        if self.filter.has_room(&most) { most } else { needs::with(&self.blocklist, set, targets.iter()) }
+    pub fn needs_with(&self, sets: ListSets, targets: &Targets) -> Needs {
+        let most = needs::at_most(&self.blocklist, sets, targets);
+        if self.filter.has_room(&most) { most } else { needs::with(&self.blocklist, sets, targets.iter()) }
     }
 
     fn make_room(&mut self, change: &Change) -> Result<(), KernelError> {
         let needs = match change {
-            Change::Want(Want { list, polarity, targets, .. }) => self
-                .needs_with(self.blocklist.set_of(list, *polarity), &self.blocklist.in_effect(list, targets)),
+            Change::Want(Want { list, polarity, targets, .. }) => self.needs_with(
+                self.blocklist.sets_of(list, *polarity),
+                &self.blocklist.in_effect(list, targets),
+            ),
             Change::Reach { list, targets } => {
-                let set = self.blocklist.set_of(list, Polarity::Block);
-                self.needs_with(set, &self.blocklist.in_effect(list, targets))
+                let sets = self.blocklist.sets_of(list, Polarity::Block);
+                self.needs_with(sets, &self.blocklist.in_effect(list, targets))
             }
             Change::Undo(undo) => {
                 let mut needs = needs::of(&self.blocklist);
@@ -241,8 +243,8 @@ impl Protection {
                     return Ok(());
                 }
                 for (list, targets) in entering {
-                    let set = lists.get(list).set();
-                    needs::add_exactly(&mut needs, &self.blocklist, set, targets.into_iter());
+                    let sets = lists.get(list).sets();
+                    needs::add_exactly(&mut needs, &self.blocklist, sets, targets.into_iter());
                 }
                 needs
             }

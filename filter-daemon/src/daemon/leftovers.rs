@@ -77,7 +77,7 @@ fn tell(detach: &Detach, pins: &Path, removed: Option<&RemovedPins>) -> io::Resu
     }
     for (side, name) in out_of_reach {
         let name = printable::on_one_line(name);
-        let filter = if side == "ingress" { "the filter" } else { "the egress filter of `match: new`" };
+        let filter = if side == "ingress" { "the filter" } else { "an egress filter" };
         let message = format!(
             "{name}: nothing is dropped any more, but {filter} stays, because it is in another network namespace"
         );

@@ -10,3 +10,8 @@ pub const fn default_list(polarity: Polarity) -> &'static str {
         Polarity::Allow => name::MANUAL_ALLOW_LIST,
     }
 }
+
+/// Whether commands fill the list of this name without naming it.
+pub fn is_of_commands(name: &str, polarity: Polarity) -> bool {
+    name == default_list(polarity) || polarity == Polarity::Block && name == name::MANUAL_OUT_LIST
+}

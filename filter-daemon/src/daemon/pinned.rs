@@ -10,7 +10,7 @@ use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::ServerHandle;
 use crate::control::wire::{About, Fault};
-use crate::kernel::{Filter, KernelError, Repairs};
+use crate::kernel::{CallErrors, Filter, KernelError, Repairs};
 use crate::mount_namespace;
 use crate::net_namespace;
 use crate::text::{Explain, Explanation};
@@ -31,6 +31,7 @@ pub struct Pinned {
     beside: Option<ServerHandle>,
     /// The value recorded there last.
     noted: Option<bool>,
+    calls: CallErrors,
 }
 
 impl Pinned {
@@ -74,10 +75,31 @@ impl Pinned {
         Some(notice(About::Durability, since, WERE_GONE, remedy))
     }
 
+    /// The remark that some calls wait that should fail. Their packets are dropped.
+    pub fn remark(&self) -> Option<Explanation> {
+        let and = "although the packets are dropped";
+        match &self.calls {
+            CallErrors::Off | CallErrors::On => None,
+            CallErrors::OwnCgroup => Some(Explanation::new(
+                format!(
+                    "calls of other containers and of the host that send to blocked addresses wait instead of failing, {and}: filterd sees only its own cgroup"
+                ),
+                "start filterd in the host's cgroup namespace (docker run --cgroupns host), or write `outbound_errors: false`",
+            )),
+            CallErrors::Refused(why) => Some(Explanation::new(
+                format!("calls that send to blocked addresses wait instead of failing, {and}: {why}"),
+                "filterd retries every 5 s; to do without, write `outbound_errors: false`",
+            )),
+        }
+    }
+
     /// Checks the pins. Returns the repairs, unless they failed.
     pub fn look(&mut self, filter: &mut Filter) -> Option<Repairs> {
         let mended = filter.mend_pins();
         let put_right = mended.as_ref().ok().cloned();
+        if let Some(repairs) = &put_right {
+            self.calls.clone_from(&repairs.calls);
+        }
         self.note(mended.map(drop), clock::now());
         put_right
     }

@@ -54,23 +54,36 @@ impl Owner {
         });
         let remarks = paused.into_iter().chain(self.tampered.remarks()).chain(self.mode().warning());
         let remarks = remarks.chain(self.interfaces.iter().filter_map(WatchedInterface::warning));
-        let remarks = remarks.chain(self.config.metrics.warnings());
+        let remarks = remarks.chain(self.pinned.remark()).chain(self.config.metrics.warnings());
         remarks.chain(self.privileges.remarks()).collect()
     }
 
     /// One line for systemd.
     pub fn summary(&self) -> String {
-        let targets = match self.targets() {
+        let targets = |count| match count {
             1 => "1 target".to_owned(),
             several => format!("{several} targets"),
         };
-        format!("{} packets from {targets} on {}", self.doing(), self.links())
+        let blocked = match (self.targets(), self.targets_out()) {
+            (from, 0) => format!("from {}", targets(from)),
+            (0, to) => format!("to {}", targets(to)),
+            (from, to) => format!("from {} and to {}", targets(from), targets(to)),
+        };
+        format!("{} packets {blocked} on {}", self.doing(), self.links())
     }
 
     /// One line for the log once everything is in place.
     pub(super) fn tell_ready(&self) {
         let lists = self.protection.blocklist().lists().iter().count();
-        info!(targets = self.targets(), lists, "ready: {} packets on {}", self.doing(), self.links());
+        let outbound = Some(self.targets_out()).filter(|count| *count > 0);
+        info!(
+            targets = self.targets(),
+            outbound,
+            lists,
+            "ready: {} packets on {}",
+            self.doing(),
+            self.links()
+        );
     }
 
     fn doing(&self) -> String {
@@ -89,10 +102,16 @@ impl Owner {
         links.join(", ")
     }
 
-    /// The number of blocked targets. Targets on several lists count once.
+    /// The number of targets packets from which are blocked. Targets on several lists count once.
     pub(super) fn targets(&self) -> u64 {
         let sides = self.protection.blocklist().sides(Polarity::Block);
-        sides.map(|(_, side)| side.len() as u64).sum()
+        let of_sources = sides.filter(|(set, _)| *set != SetName::Out);
+        of_sources.map(|(_, side)| side.len() as u64).sum()
+    }
+
+    /// The number of targets packets to which are blocked.
+    pub(super) fn targets_out(&self) -> u64 {
+        self.protection.blocklist().side(SetName::Out).len() as u64
     }
 
     pub(super) fn tables(&self) -> Vec<status::Table> {
@@ -123,9 +142,12 @@ impl Owner {
             let in_use = allowed.into_iter().filter(|(_, table, _)| table.bytes > 0);
             tables.extend(in_use.map(|(name, occupancy, certainty)| table(name, occupancy, certainty)));
         }
-        for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
-            let (side, Some(clause)) = (blocklist.side(SetName::Clause(slot)), clause) else { continue };
-            let ([addresses, six], [networks, levels]) = filter.on_ports(slot);
+        let clauses = Slot::all().zip(blocklist.clauses());
+        let on_ports =
+            clauses.filter_map(|(slot, clause)| Some((SetName::Clause(slot), clause.as_ref()?.to_string())));
+        for (set, words) in on_ports.chain([(SetName::Out, "as destinations".to_owned())]) {
+            let side = blocklist.side(set);
+            let ([addresses, six], [networks, levels]) = filter.occupancy_of(set);
             let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes, ..none };
             let networks = prefixes(up_to(24, side.lengths4()), 1 << 24, networks);
             let levels = prefixes(up_to(32, side.lengths6()), 1 << 32, levels);
@@ -137,7 +159,7 @@ impl Owner {
             ];
             let in_use = each.into_iter().filter(|(_, table, _)| table.bytes > 0);
             tables.extend(
-                in_use.map(|(kind, in_it, certainty)| blocks(&format!("{kind} {clause}"), in_it, certainty)),
+                in_use.map(|(kind, in_it, certainty)| blocks(&format!("{kind} {words}"), in_it, certainty)),
             );
         }
         if let Some((bytes, labels)) = filter.list_counters_bytes() {

@@ -104,6 +104,8 @@ pub struct Link {
     pub formerly: Option<String>,
     /// Why own flows are not recorded there, although they should be.
     pub egress: Option<String>,
+    /// Why destinations are not filtered there, although they should be.
+    pub outbound: Option<String>,
 }
 
 impl fmt::Display for AttachMode {

@@ -45,7 +45,7 @@ pub mod window;
 pub use attached::{AttachMode, AttachReason, Attachment, Link};
 pub use broker::counts::{InterfaceDrops, PacketCounts};
 pub use broker::leftovers;
-pub use broker::request::Repairs;
+pub use broker::request::{CallErrors, Repairs};
 pub use error::{KernelError, UNNAMED};
 pub use filter::Filter;
 pub use growth::GrowingFamilies;

@@ -27,7 +27,7 @@ impl PublishedTables<'_> {
     /// The label of the list that a packet from `source` counts for. None if no blocking set holds the
     /// source.
     pub fn label(&self, source: Source) -> Option<Label> {
-        SetName::blocking().find_map(|name| set::label(&self.set(name), &self.labels[name], source))
+        SetName::of_sources().find_map(|name| set::label(&self.set(name), &self.labels[name], source))
     }
 }
 
@@ -87,5 +87,26 @@ impl Tables for PublishedTables<'_> {
 
     fn may_overlap(&self) -> bool {
         self.settings.overlap != 0 && self.overlap.is_some_and(|word| word.load(0) != 0)
+    }
+}
+
+/// The tables as the judge of sent frames sees them.
+pub struct SentTables<'a>(pub PublishedTables<'a>);
+
+impl Tables for SentTables<'_> {
+    fn enforcement(&self) -> Enforcement {
+        self.0.enforcement()
+    }
+
+    fn block(&self) -> impl Set {
+        self.0.set(SetName::Out)
+    }
+
+    fn allow(&self) -> impl Set {
+        self.0.allow()
+    }
+
+    fn may_overlap(&self) -> bool {
+        self.0.may_overlap()
     }
 }

@@ -30,8 +30,9 @@ const OTHER_MAPS: usize = 6;
 /// The most tables of one set.
 const SET_TABLES: usize = 4;
 
+// Destinations are read by a judge of its own, which has no clauses.
 const _: () = assert!(
-    SetName::COUNT * SET_TABLES + OTHER_MAPS <= MOST_MAPS,
+    (SetName::COUNT - 1) * SET_TABLES + OTHER_MAPS <= MOST_MAPS,
     "a judge reaches more maps than a kernel lets one program reach"
 );
 
@@ -79,15 +80,24 @@ impl JudgeSpec {
         maps.extend(counted.flat_map(|(name, set)| set.label_maps(name)));
         maps.extend(self.overlap.map(|generation| MapUse { map: overlap, generation }));
         let has_ports = self.clauses.iter().any(Option::is_some);
-        Blueprint { has_ports, settings: self.words().as_words().to_vec(), maps }
+        Blueprint {
+            has_ports,
+            outbound_errors: self.settings.outbound_errors,
+            settings: self.words().as_words().to_vec(),
+            maps,
+        }
     }
 
     /// Whether packets that match this set are counted by list. If the kernel's limit of maps is reached,
     /// packets of the last clauses count for `other`. This can happen while one configuration replaces
     /// another.
     fn counts_by_list(&self, name: SetName) -> bool {
-        let tables: usize = self.sets.iter().map(|(name, set)| set.maps(name).len()).sum();
-        let up_to_it = self.sets.iter().filter(|(other, _)| other.number() <= name.number());
+        if name == SetName::Out {
+            return true;
+        }
+        let received = || self.sets.iter().filter(|(name, _)| *name != SetName::Out);
+        let tables: usize = received().map(|(name, set)| set.maps(name).len()).sum();
+        let up_to_it = received().filter(|(other, _)| other.number() <= name.number());
         let labels: usize = up_to_it.map(|(other, set)| set.label_maps(other).len()).sum();
         tables + labels + OTHER_MAPS <= MOST_MAPS
     }
@@ -105,7 +115,8 @@ impl JudgeSpec {
             samples: self.samples,
             sets: PerSet::from_fn(|name| self.sets[name].words(self.counts_by_list(name))),
             ports: self.clauses.map(|clause| clause.map_or(PortSettings::OFF, |it| PortSettings::new(&it))),
-            // The broker sets it for each program of the judge.
+            // The broker sets these for each program of the judge.
+            outbound: 0,
             bare: 0,
         }
     }

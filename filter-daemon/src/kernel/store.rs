@@ -216,6 +216,7 @@ impl<K: Kind> TableStore<K> {
             SetName::Block => K::NAME.to_owned(),
             SetName::Allow => format!("allowed {}", K::NAME),
             SetName::Clause(_) => format!("{} on some ports", K::NAME),
+            SetName::Out => format!("blocked destinations: {}", K::NAME),
         }
     }
 

@@ -32,6 +32,8 @@ mod report;
 #[path = "../../src/samples.rs"]
 mod samples;
 mod sender;
+#[path = "../../src/tables.rs"]
+mod tables;
 mod unstashed;
 
 use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS, XDP_TX};

@@ -10,7 +10,7 @@ use aya_ebpf::programs::TcContext;
 use filter_common::flow;
 
 use crate::frame::{Anywhere, Context};
-use crate::maps::{SETTINGS, read};
+use crate::tables::{SETTINGS, read};
 
 /// The context as the kernel passes it, and as aya wraps it.
 pub type Raw = __sk_buff;
@@ -29,6 +29,12 @@ pub const DROP: Action = TC_ACT_SHOT;
 fn field(field: *const u32) -> u32 {
     // SAFETY: callers pass a field of the context that the program was called with.
     unsafe { field.read_volatile() }
+}
+
+/// Whether frames are sent, and judged by their destination.
+#[inline(always)]
+pub fn is_outbound() -> bool {
+    read(&SETTINGS.outbound) != 0
 }
 
 #[inline(always)]

@@ -25,6 +25,12 @@ pub const PASS: Action = xdp_action::XDP_PASS;
 #[allow(dead_code, reason = "as above")]
 pub const DROP: Action = xdp_action::XDP_DROP;
 
+/// Whether frames are sent, and judged by their destination. XDP sees only received ones.
+#[inline(always)]
+pub const fn is_outbound() -> bool {
+    false
+}
+
 #[inline(always)]
 pub fn raw(ctx: &Wrapped) -> *mut Raw {
     ctx.ctx

@@ -109,7 +109,9 @@ impl<'a> Traffic<'a> {
         let mut counting = programs::load(pins, &[]);
         let judged = match hook {
             Hook::Xdp => Judged::InDriver(programs::aim(&mut counting, "ROOT", pins)),
-            Hook::Tc | Hook::TcBare => Judged::InTc(net.host().inside(|| attach_tc(pins))),
+            Hook::Tc | Hook::TcBare | Hook::Sent | Hook::SentBare => {
+                Judged::InTc(net.host().inside(|| attach_tc(pins)))
+            }
         };
         let counters =
             counting.take_map("SEEN").expect("the object has it").try_into().expect("one a processor");

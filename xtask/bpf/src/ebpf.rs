@@ -13,7 +13,7 @@ use crate::toolchain::Toolchain;
 use crate::{process, recipe, workspace};
 
 /// The programs, each an object of its own.
-pub const OBJECTS: [&str; 5] = ["root", "judge", "root-tc", "judge-tc", "egress"];
+pub const OBJECTS: [&str; 6] = ["root", "judge", "root-tc", "judge-tc", "egress", "connect"];
 
 /// Those that benchmarks measure them with; nobody else needs them.
 const BENCH_OBJECTS: [&str; 1] = ["bench-packet"];
@@ -22,7 +22,8 @@ const BENCH_OBJECTS: [&str; 1] = ["bench-packet"];
 pub const SOAK: &str = "soak";
 
 /// All that come with the source.
-pub const COMMITTED: [&str; 6] = [OBJECTS[0], OBJECTS[1], OBJECTS[2], OBJECTS[3], OBJECTS[4], SOAK];
+pub const COMMITTED: [&str; 7] =
+    [OBJECTS[0], OBJECTS[1], OBJECTS[2], OBJECTS[3], OBJECTS[4], OBJECTS[5], SOAK];
 
 /// Set to 1 for objects that print each verdict through aya-log.
 pub const LOG: &str = "FILTERD_BPF_LOG";

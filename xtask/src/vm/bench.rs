@@ -20,7 +20,7 @@ use crate::processor::Processor;
 use crate::tools::{Missing, Tool, Tools, asked, tool};
 
 /// Everything but QEMU and the kernels, which are never installed. Guests of another processor have others than busybox.
-const TOOLS: [Tool; 11] = [
+const TOOLS: [Tool; 12] = [
     asked("busybox", "busybox-static", "true"),
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
@@ -32,6 +32,7 @@ const TOOLS: [Tool; 11] = [
     tool("strace", "strace"),
     asked("tc", "iproute2", "-V"),
     tool("unshare", "util-linux"),
+    asked("wg", "wireguard-tools", "--version"),
 ];
 
 /// What stories call that stand outside of guests.

@@ -5,7 +5,7 @@
 type Stories = (&'static str, &'static str);
 
 /// Told on every kernel: what they show, kernels could do differently.
-const EVERYWHERE: [Stories; 23] = [
+const EVERYWHERE: [Stories; 26] = [
     ("add_remove::add_and_remove_affect_the_next_packet", "packets meet each change of a map in use"),
     ("add_remove::the_same_holds_for_ipv6", "the same"),
     ("attack_injected::", "seccomp and Landlock, and what each refuses"),
@@ -22,6 +22,9 @@ const EVERYWHERE: [Stories; 23] = [
     ("frames::", "what XDP is handed, byte by byte"),
     ("interfaces::", "netlink's events: interfaces that come, go, are renamed and moved"),
     ("native::", "the core of all stories in native mode; the others run in TC, as `auto` does on veth"),
+    ("outbound::listed_destinations_of_both_families", "programs at egress"),
+    ("outbound::local_calls_fail_at_once", "programs at the root cgroup"),
+    ("outbound::tun_sends_nothing", "destinations without an Ethernet header"),
     ("prefixes::all_", "judges with every lookup, before this verifier"),
     ("privilege::", "capabilities, and what a process may without them"),
     ("reload::target_moving_between_lists_stays_blocked", "grace periods, by membarrier"),
@@ -80,7 +83,7 @@ const OURS_ALONE: [&str; 43] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 53] = [
+const HERE_ONLY: [Stories; 54] = [
     ("native::addresses_come_and_go", "as `growth::`"),
     ("native::replaced_targets", "as `reload::replaced_targets_leave_no_gap`"),
     ("as_sent::", "a browser, and dozens of commands, for what they say"),
@@ -136,6 +139,7 @@ const HERE_ONLY: [Stories; 53] = [
     ("mixed::", "a hundred thousand addresses of both families"),
     ("on_disk::", "strace looks on, and starts slowly"),
     ("other_blocklists::", "nftables, which the smallest kernels have not"),
+    ("outbound::tables_of_destinations_grow", "as `growth::`"),
     ("own_user::", "a shell, and busybox's takes its own `timeout` and `setpriv`"),
     ("page::", "a browser"),
     ("pages::", "large requests beside small ones, by the clock"),

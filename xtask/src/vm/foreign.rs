@@ -14,8 +14,16 @@ use crate::processor::Processor;
 use crate::tools;
 
 /// What the guest's init and stories call.
-const PACKAGES: [&str; 7] =
-    ["bpftool", "busybox-static", "coreutils", "iproute2", "libgcc-s1", "strace", "util-linux"];
+const PACKAGES: [&str; 8] = [
+    "bpftool",
+    "busybox-static",
+    "coreutils",
+    "iproute2",
+    "libgcc-s1",
+    "strace",
+    "util-linux",
+    "wireguard-tools",
+];
 
 /// Where packages keep programs.
 const PROGRAMS: [&str; 4] = ["usr/bin", "bin", "usr/sbin", "sbin"];

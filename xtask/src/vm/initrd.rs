@@ -14,40 +14,24 @@ use super::kernel::Kernel;
 use super::programs::Program;
 use crate::tools::{Place, Tools};
 
-/// In the order in which they must be loaded.
-const MODULES: [&str; 36] = [
-    "virtio_ring",
-    "virtio",
-    "virtio_pci_legacy_dev",
-    "virtio_pci_modern_dev",
+/// What stories need, in the order in which it is loaded; what a module depends on is loaded before it.
+const MODULES: [&str; 20] = [
     "virtio_pci",
-    "failover",
-    "net_failover",
     "virtio_net",
     "veth",
     "macvlan",
-    "llc",
-    "stp",
     "bridge",
-    "garp",
-    "mrp",
     "8021q",
     "tun",
-    "ip_tunnel",
-    "tunnel4",
     "ipip",
     "sit",
-    "gre",
     "ip_gre",
+    "wireguard",
     "tls",
     "bonding",
     "virtio_blk",
-    "crc16",
     "crc32c_generic",
-    "mbcache",
-    "jbd2",
     "ext4",
-    "inet_diag",
     "tcp_diag",
     "udp_diag",
     "sch_ingress",
@@ -58,7 +42,7 @@ const MODULES: [&str; 36] = [
 const REMOVED: [(&str, [u64; 2]); 1] = [("crc32c_generic", [6, 15])];
 
 /// Tools that stories call, and busybox has not, or not with these flags.
-const TOOLS: [&str; 8] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "tc", "timeout", "unshare"];
+const TOOLS: [&str; 9] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "tc", "timeout", "unshare", "wg"];
 
 /// Where what is in it comes from.
 pub struct Furniture<'a> {
@@ -118,11 +102,12 @@ pub fn build(
     }
     let is_removed =
         |name| REMOVED.iter().any(|(removed, version)| *removed == name && kernel.is_at_least(*version));
-    for (number, name) in MODULES.into_iter().enumerate().filter(|(_, name)| !is_removed(*name)) {
-        if let Some(module) = kernel.module(name)? {
-            tree.unpack_module(&module, &format!("modules/{number:02}-{name}.ko"))?;
-        }
-    }
+    let mut order = Vec::new();
+    MODULES
+        .into_iter()
+        .filter(|name| !is_removed(*name))
+        .try_for_each(|name| tree.add_module(name, kernel, &mut order))?;
+    tree.write(Path::new("modules/order"), &order.concat())?;
     tree.pack()
 }
 
@@ -156,11 +141,26 @@ impl Tree<'_> {
         libraries.iter().try_for_each(|(library, place)| self.copy(library, place))
     }
 
-    fn unpack_module(&self, module: &Path, to: &str) -> Result<()> {
-        if module.extension().is_some_and(|extension| extension == "ko") {
-            return self.copy(module, Path::new(to));
+    /// Adds a module that is not built in, after those that it depends on. `order` has a line for each so far.
+    fn add_module(&self, name: &str, kernel: &Kernel, order: &mut Vec<String>) -> Result<()> {
+        let name = name.replace('-', "_");
+        if order.iter().any(|line| line.trim_end() == name) {
+            return Ok(());
         }
-        let unpacked = File::create(self.make_place(Path::new(to))?).context("cannot write a module")?;
+        let Some(file) = kernel.module(&name)? else { return Ok(()) };
+        let place = Path::new("modules").join(&name);
+        self.unpack_module(&file, &place)?;
+        let module = fs::read(self.top.join(&place)).context("cannot read a module")?;
+        depends(&module).try_for_each(|other| self.add_module(other, kernel, order))?;
+        order.push(name + "\n");
+        Ok(())
+    }
+
+    fn unpack_module(&self, module: &Path, to: &Path) -> Result<()> {
+        if module.extension().is_some_and(|extension| extension == "ko") {
+            return self.copy(module, to);
+        }
+        let unpacked = File::create(self.make_place(to)?).context("cannot write a module")?;
         process::run(
             self.tools.command("xz")?.args(["--decompress", "--stdout"]).arg(module).stdout(unpacked),
         )
@@ -185,5 +185,25 @@ impl Tree<'_> {
             .stderr(Stdio::null());
         process::run(&mut pack).context("cannot pack the initrd")?;
         Ok(file)
+    }
+}
+
+/// The modules that this module depends on, as its description names them.
+fn depends(module: &[u8]) -> impl Iterator<Item = &str> {
+    let mut words = module.split(|byte| *byte == 0);
+    let depends = words.find_map(|word| str::from_utf8(word.strip_prefix(b"depends=")?).ok());
+    depends.unwrap_or_default().split(',').filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::depends;
+
+    #[test]
+    fn description_of_a_module_names_what_it_depends_on() {
+        let told = |module: &'static [u8]| depends(module).collect::<Vec<_>>();
+        let module = b"\x7fELF\0license=GPL\0depends=libchacha,udp_tunnel\0name=wireguard\0";
+        assert_eq!(told(module), ["libchacha", "udp_tunnel"]);
+        assert_eq!((told(b"depends=\0name=veth\0"), told(b"")), (vec![], vec![]));
     }
 }

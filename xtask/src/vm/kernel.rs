@@ -1,5 +1,6 @@
 //! Debian's kernels: fetched by name, unpacked, never installed.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -73,15 +74,19 @@ impl Kernel {
         numbers(&self.release).as_slice() >= version.as_slice()
     }
 
-    /// The file of a module; none if that is built into the kernel.
+    /// The file of a module; none if that is built into the kernel. A hyphen in the file's name is an underscore here.
     pub fn module(&self, name: &str) -> Result<Option<PathBuf>> {
         let modules = self.modules().context("it has no modules")?;
         let builtin = fs::read_to_string(modules.join("modules.builtin"))
             .context("cannot read the built-in modules")?;
-        if builtin.lines().any(|line| line.ends_with(&format!("/{name}.ko"))) {
+        let is_it = |path: &Path| {
+            let file = path.file_name().and_then(OsStr::to_str).unwrap_or_default().replace('-', "_");
+            file.strip_prefix(name).is_some_and(|rest| rest == ".ko" || rest == ".ko.xz")
+        };
+        if builtin.lines().any(|line| is_it(Path::new(line))) {
             return Ok(None);
         }
-        let found = find(&modules, &[format!("{name}.ko"), format!("{name}.ko.xz")]);
+        let found = find(&modules, &is_it);
         found.map(Some).with_context(|| format!("the kernel {} has no module {name}", self.release))
     }
 
@@ -200,14 +205,14 @@ fn archive_of(package: &str, cache: &Path) -> Option<PathBuf> {
     files.filter(|file| file.extension().is_some_and(|extension| extension == "deb")).find(begins)
 }
 
-/// A file of one of these names, anywhere under `directory`.
-fn find(directory: &Path, names: &[String]) -> Option<PathBuf> {
+/// A file like this, anywhere under `directory`.
+fn find(directory: &Path, is_it: &impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let entries = fs::read_dir(directory).ok()?.flatten();
     entries.map(|entry| entry.path()).find_map(|path| {
         if path.is_dir() && !path.is_symlink() {
-            return find(&path, names);
+            return find(&path, is_it);
         }
-        names.iter().any(|name| path.ends_with(name)).then_some(path)
+        is_it(&path).then_some(path)
     })
 }
 
@@ -282,8 +287,11 @@ mod tests {
             let directory = top.join(release);
             let modules = directory.join(modules).join(release);
             let (image, veth) = (directory.join(image), modules.join("kernel/net/veth.ko.xz"));
+            let chacha = modules.join("kernel/arch/x86/crypto/chacha-x86_64.ko");
             let builtin = modules.join("modules.builtin");
-            for (file, text) in [(&image, ""), (&veth, ""), (&builtin, "kernel/fs/ext4/ext4.ko\n")] {
+            for (file, text) in
+                [(&image, ""), (&veth, ""), (&chacha, ""), (&builtin, "kernel/fs/ext4/ext4.ko\n")]
+            {
                 fs::create_dir_all(file.parent().unwrap()).unwrap();
                 fs::write(file, text).unwrap();
             }
@@ -291,6 +299,7 @@ mod tests {
             assert_eq!(kernel.image(), image);
             assert_eq!(kernel.module("veth").unwrap(), Some(veth));
             assert_eq!(kernel.module("ext4").unwrap(), None);
+            assert_eq!(kernel.module("chacha_x86_64").unwrap(), Some(chacha));
             assert!(kernel.module("crc32c_generic").is_err());
         }
         fs::remove_dir_all(top).unwrap();

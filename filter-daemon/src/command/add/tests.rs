@@ -5,7 +5,7 @@ use super::*;
 fn add(words: &[&str], ttl: Option<&str>) -> Add {
     let targets = words.iter().map(ToString::to_string).collect();
     let ttl = ttl.map(|word| word.parse().unwrap());
-    Add { addition: Addition { targets, ttl, ..Addition::default() }, wide: false }
+    Add { addition: Addition { targets, ttl, ..Addition::default() }, direction: "in".into(), wide: false }
 }
 
 fn told(words: &[&str], ttl: Option<&str>, numbers: [u64; 3]) -> String {

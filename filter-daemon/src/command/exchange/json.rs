@@ -48,6 +48,9 @@ struct JsonRow<'a> {
     allow: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ports: Option<Cow<'a, str>>,
+    /// `out` or `both`, if packets to it are blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    direction: Option<Cow<'a, str>>,
     /// These three fields are for users and programs; an import ignores them.
     #[serde(default)]
     since: u64,
@@ -83,6 +86,7 @@ impl EntryWriter for JsonExchange {
             note: text(&entry.note),
             allow,
             ports: text(&entry.ports),
+            direction: text(&entry.direction),
             since: entry.since,
             by: text(&entry.by),
             origin: text(&entry.origin),
@@ -156,6 +160,7 @@ fn row(bytes: &[u8]) -> Result<ImportedEntry, Fault> {
         own: Own { until: row.until, note },
         allow: row.allow,
         on_ports: row.ports.is_some(),
+        is_outbound: row.direction.is_some(),
         is_ours: true,
         ..ImportedEntry::bare(words::target(&row.target)?.into())
     })

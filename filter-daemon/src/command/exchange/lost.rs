@@ -43,6 +43,15 @@ impl LostDetails {
             self.leave_out(format!("left out, because it blocks {ports}, and a set has no ports"));
             return None;
         }
+        if entry.direction.as_deref() == Some("out") {
+            self.leave_out(
+                "left out, because it blocks packets to its target, and a set blocks packets from it",
+            );
+            return None;
+        }
+        if entry.direction.is_some() {
+            self.note("blocks packets to its target, too, which the set does not");
+        }
         if entry.blocks.is_some() {
             self.note(
                 "blocks more than its target, because its list widens IPv6: only the target is written",

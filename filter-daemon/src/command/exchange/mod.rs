@@ -49,6 +49,8 @@ pub struct ImportedEntry {
     pub allow: bool,
     /// Whether it blocks on some ports only.
     pub on_ports: bool,
+    /// Whether it blocks packets to its target.
+    pub is_outbound: bool,
     /// Whether filterd wrote it, and therefore had it in force.
     pub is_ours: bool,
     /// Targets to subtract from it: the exceptions of its set.
@@ -64,6 +66,7 @@ impl ImportedEntry {
             own: Own::default(),
             allow: false,
             on_ports: false,
+            is_outbound: false,
             is_ours: false,
             exceptions: Arc::default(),
         }

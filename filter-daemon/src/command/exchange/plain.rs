@@ -10,6 +10,7 @@ use super::ending::{BoundaryLines, END, HEAD};
 use super::lost::LostDetails;
 use super::{EntryReader, EntryWriter, Fault, ImportedEntry};
 use crate::config::ListName;
+use crate::config::name::MANUAL_OUT_LIST;
 use crate::control::wire::lists::ListDetails;
 use crate::control::wire::own::Own;
 use crate::control::wire::{Entry, words};
@@ -37,6 +38,12 @@ impl EntryWriter for PlainWriter {
     fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
         if let Some(ports) = &entry.ports {
             self.lost.leave_out(format!("left out, because it blocks {ports}, and plain has no ports"));
+            return Ok(());
+        }
+        // The name of the live list of destinations says so.
+        if entry.direction.is_some() && entry.list != MANUAL_OUT_LIST {
+            self.lost
+                .leave_out("left out, because it blocks packets to its target, and plain has no directions");
             return Ok(());
         }
         let allow = if allow { ALLOW } else { "" };

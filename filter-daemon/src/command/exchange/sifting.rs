@@ -8,7 +8,9 @@ use serde::{Serialize, Serializer};
 use super::{Fault, ImportedEntry};
 use crate::command::render::figure::counted_as;
 use crate::config::ListName;
-use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST, GUARD_LIST, MANUAL_ALLOW_LIST, MANUAL_LIST};
+use crate::config::name::{
+    CONFIG_ALLOW_LIST, CONFIG_LIST, GUARD_LIST, MANUAL_ALLOW_LIST, MANUAL_LIST, MANUAL_OUT_LIST,
+};
 use crate::control::wire::entry::LIVE;
 use crate::control::wire::lists::ListDetails;
 use crate::control::wire::own::Own;
@@ -94,6 +96,9 @@ pub struct LeftOutCounts {
     /// Entries that block on some ports only, which live lists cannot do.
     #[serde(skip_serializing_if = "is_zero")]
     pub on_ports: u64,
+    /// Entries that block packets to their targets, which only one live list does.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub outbound: u64,
     /// By list: lists of the configuration here, which bring their entries themselves.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub configured: BTreeMap<String, u64>,
@@ -191,6 +196,10 @@ impl ImportSelection {
         }
         if item.on_ports {
             self.left.on_ports += 1;
+            return Ok(None);
+        }
+        if item.is_outbound && list.as_ref().is_none_or(|list| list.as_str() != MANUAL_OUT_LIST) {
+            self.left.outbound += 1;
             return Ok(None);
         }
         // Entries in an export of filterd were in force, so none is doubted. Allowing a special range never
@@ -299,6 +308,12 @@ impl LeftOutCounts {
                     entries(self.on_ports)
                 ),
                 "define their list in the configuration, with its ports",
+            )
+        }));
+        faults.extend((self.outbound > 0).then(|| {
+            Explanation::new(
+                format!("{} left out: they block packets to their targets", entries(self.outbound)),
+                "define their list in the configuration, with its `direction`, or import with --list manual-out",
             )
         }));
         faults

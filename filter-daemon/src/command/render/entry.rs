@@ -13,7 +13,18 @@ pub fn line(entry: &Entry, clock: &Clock) -> String {
     let (since, until) = (clock.of(entry), clock.until(*until));
     let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     let ports = ports.as_ref().map(|ports| format!(", {ports}")).unwrap_or_default();
-    format!("{target:<20} # {list}, {since}, {until}{ports}{note}")
+    let direction = direction(entry).map(|words| format!(", {words}")).unwrap_or_default();
+    format!("{target:<20} # {list}, {since}, {until}{ports}{direction}{note}")
+}
+
+/// The packets that an entry blocks, if these are not only the packets from its target.
+pub fn direction(entry: &Entry) -> Option<&'static str> {
+    entry.direction.as_deref().map(told_direction)
+}
+
+/// The words for a direction that is not the usual one.
+pub fn told_direction(direction: &str) -> &'static str {
+    if direction == "both" { "packets from and to it" } else { "packets to it" }
 }
 
 /// Returns whether `filterd list` wrote this line.

@@ -9,8 +9,10 @@ use crate::control::wire::{About, Fault};
 /// The facts that the sentence depends on.
 pub struct ProtectionInput<'a> {
     pub interfaces: &'a [Interface],
-    /// The number of blocked targets.
+    /// The number of targets packets from which are blocked.
     pub targets: u64,
+    /// The number of targets packets to which are blocked.
+    pub targets_out: u64,
     pub faults: &'a [Fault],
     pub enforce: bool,
     pub paused: Option<&'a Paused>,
@@ -36,6 +38,7 @@ impl<'a> ProtectionInput<'a> {
             interfaces: &picture.interfaces,
             // An earlier daemon reports only the number of entries of each list.
             targets: picture.targets.unwrap_or_else(told_by_lists),
+            targets_out: picture.targets_out,
             faults: &picture.faults,
             enforce: picture.enforce,
             paused: picture.paused.as_ref(),
@@ -56,7 +59,7 @@ impl ProtectionInput<'_> {
             1 => "; there is one other problem".to_owned(),
             more => format!("; there are {more} other problems"),
         };
-        let whence = format!("packets from {} on {}", counted(self.targets, "target"), names.join(", "));
+        let whence = format!("packets {} on {}", blocked(self.targets, self.targets_out), names.join(", "));
         match self.paused {
             // A pause is itself reported as a fault, which `bad` counts.
             Some(paused) if self.enforce && self.bad() <= 1 => {
@@ -66,7 +69,7 @@ impl ProtectionInput<'_> {
                 "NOT AS CONFIGURED: some packets that should be dropped may pass (see below); {whence} are filtered"
             ),
             // A list that never loaded may be the only one.
-            _ if self.is_other_than_written() && self.targets == 0 => {
+            _ if self.is_other_than_written() && self.blocks_nothing() => {
                 format!("NOTHING IS BLOCKED on {}: see the problems below", names.join(", "))
             }
             _ if self.is_other_than_written() => {
@@ -74,12 +77,16 @@ impl ProtectionInput<'_> {
                     if self.enforce { ("Protected", "dropped") } else { ("Counted", "counted, not dropped") };
                 format!("{begin}, BUT NOT ALL AS CONFIGURED: {whence} are {what}; see the problems below")
             }
-            _ if self.enforce && self.targets == 0 => {
+            _ if self.enforce && self.blocks_nothing() => {
                 format!("Working as configured on {}: nothing is blocked now{others}", names.join(", "))
             }
             _ if !self.enforce => format!("As configured, {whence} are counted, not dropped{others}"),
             _ => format!("Protected as configured: {whence} are dropped{others}"),
         }
+    }
+
+    fn blocks_nothing(&self) -> bool {
+        self.targets == 0 && self.targets_out == 0
     }
 
     /// Returns whether a list or the configuration is in force in another form than written. Possibly
@@ -103,5 +110,14 @@ impl ProtectionInput<'_> {
     /// The number of faults because of which packets may pass.
     fn bad(&self) -> usize {
         self.faults.iter().filter(|fault| fault.about == About::Protection).count()
+    }
+}
+
+/// The packets that are blocked, in words: by the number of targets that they are from, and that they are to.
+pub fn blocked(from: u64, to: u64) -> String {
+    match (from, to) {
+        (from, 0) => format!("from {}", counted(from, "target")),
+        (0, to) => format!("to {}", counted(to, "target")),
+        (from, to) => format!("from {} and to {}", counted(from, "target"), counted(to, "target")),
     }
 }

@@ -19,6 +19,7 @@ pub const EACH: &str = "or remove each of these entries: ";
 /// All remedies, one a line. The one that changes least comes first. The others then end all that blocks
 /// the target, and together they unblock it. While a reload is on trial, no other reload is accepted.
 pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
+    let one = &with_destinations(one);
     if one.because.is_empty() && one.within.is_empty() {
         return Vec::new();
     }
@@ -48,6 +49,18 @@ pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
         lines.insert(0, format!("`filterd allow add {}` lets {pass}", one.address));
     }
     lines
+}
+
+/// The same with all entries, whether they block packets from the target or to it.
+fn with_destinations(one: &Tested) -> Tested {
+    let mut all = one.clone();
+    // Entries for both directions are there already.
+    let is_missing = |entry: &&Entry| entry.direction.as_deref() == Some("out");
+    if let Some(to) = &one.to {
+        all.because.extend(to.because.iter().filter(is_missing).cloned());
+        all.within.extend(to.within.iter().filter(is_missing).cloned());
+    }
+    all
 }
 
 /// The remedy for an allowed target: it, or a part of it, would be dropped again, unless another entry such

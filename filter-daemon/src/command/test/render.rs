@@ -1,8 +1,9 @@
 //! Formats the answers of `filterd test` as text.
 
 use super::remedy;
+use crate::command::render::entry::direction;
 use crate::command::render::moment::Clock;
-use crate::control::wire::test::{Expired, Reply, Tested};
+use crate::control::wire::test::{Expired, Reply, Tested, TestedTo};
 use crate::control::wire::{Entry, Idle};
 use crate::text::printable;
 
@@ -36,10 +37,26 @@ fn one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -> Strin
     let allowed_part = |by: &Entry| format!("a part allowed {}", entry(by, clock));
     let parts = one.within.iter().map(part).chain(one.allowed_within.iter().map(allowed_part));
     let more = one.more.then(|| format!("and more: `filterd list --within {}`", one.address));
-    for line in allowed.chain(because).chain(parts).chain(more).chain(beside(one)) {
+    let to = one.to.iter().flat_map(|to| packets_to(to, one, clock));
+    for line in allowed.chain(because).chain(parts).chain(to).chain(more).chain(beside(one)) {
         text.push_str(&format!("{:<width$}           {line}\n", ""));
     }
     text
+}
+
+/// Describes what becomes of packets to a target.
+fn packets_to(to: &TestedTo, one: &Tested, clock: &Clock) -> Vec<String> {
+    let verdict = match (to.dropped, to.partly) {
+        (true, _) => "packets to it are DROPPED",
+        (false, true) => "packets to a part of it are dropped",
+        (false, false) if !one.allowed_by.is_empty() => "packets to it pass: listed, but allowed",
+        (false, false) => "packets to it pass, although listed (see `filterd status`)",
+    };
+    // Entries for both directions stand above.
+    let only_to = |by: &&Entry| by.direction.as_deref() == Some("out");
+    let entries = to.because.iter().filter(only_to).map(|by| entry(by, clock));
+    let parts = to.within.iter().filter(only_to).map(|by| format!("a part {}", entry(by, clock)));
+    [verdict.to_owned()].into_iter().chain(entries).chain(parts).collect()
 }
 
 fn verdict(one: &Tested, paused: Option<&str>) -> String {
@@ -49,6 +66,7 @@ fn verdict(one: &Tested, paused: Option<&str>) -> String {
         (false, ..) if one.partly => "PARTLY   a part of it is dropped",
         (false, false, _) if !one.allowed_by.is_empty() => "passes   only lists that allow contain it",
         (false, true, _) if !one.allowed_by.is_empty() => "passes   listed, but allowed",
+        (false, false, _) if one.to.is_some() => "passes   packets from it are not listed",
         (false, false, _) => "passes   not listed",
         (_, _, Some(Idle::NothingAttached)) => {
             "passes   listed, but filterd is attached to no interface (`filterd status` shows why)"
@@ -109,7 +127,8 @@ fn entry(entry: &Entry, clock: &Clock) -> String {
         Some(wider) => format!("{} (blocks {wider})", entry.target),
         None => entry.target.clone(),
     };
-    let ports = entry.ports.as_ref().map(|ports| format!(" ({ports})")).unwrap_or_default();
+    let ports = entry.ports.as_deref().or_else(|| direction(entry));
+    let ports = ports.map(|words| format!(" ({words})")).unwrap_or_default();
     format!("by {target} of list `{}`{ports}, {since}, {until}{by}{note}", entry.list)
 }
 
@@ -170,6 +189,7 @@ mod tests {
             by: None,
             origin: None,
             ports: Some("on port 22 only".into()),
+            direction: None,
             blocks: None,
         };
         let tested = Tested {

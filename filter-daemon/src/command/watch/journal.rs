@@ -58,6 +58,7 @@ fn entry(drop: &Drop) -> String {
         ("FILTERD_REASON", Some(drop.reason.clone())),
         ("FILTERD_SOURCE", drop.source.clone()),
         ("FILTERD_PROTOCOL", drop.protocol.clone()),
+        ("FILTERD_DESTINATION", drop.destination.clone()),
         ("FILTERD_SOURCE_PORT", number(drop.source_port)),
         ("FILTERD_PORT", number(drop.port)),
         ("FILTERD_INTERFACE", drop.interface.clone()),

@@ -206,7 +206,10 @@ fn dropped(drop: &Drop, zone: &TimeZone) -> String {
 
 /// Formats a drop in one line.
 fn in_words(drop: &Drop) -> String {
-    let source = drop.source.as_deref().unwrap_or("somebody");
+    let mut source = drop.source.as_deref().unwrap_or("somebody").to_owned();
+    if let Some(destination) = &drop.destination {
+        source.push_str(&format!(" to {destination}"));
+    }
     let verb = match drop.outcome.as_str() {
         "would_drop" => "would drop",
         "paused" => "paused: would drop",

@@ -98,6 +98,12 @@ pub struct ListDifference {
     /// Ports on which it blocks now, if that would change: `all`, or as in `ports`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports_before: Option<String>,
+    /// The direction in which it would block: `out` or `both`. Default: `in`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<String>,
+    /// The direction in which it blocks now, if that would change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction_before: Option<String>,
     /// Whether the list would allow instead of block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,

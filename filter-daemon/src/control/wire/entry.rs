@@ -36,6 +36,9 @@ pub struct Entry {
     /// Ports on which the list blocks, if not on all: `on port 22 only`, `on all but port 443`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<String>,
+    /// `out` if packets to it are blocked, `both` if packets from and to it are. Default: packets from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<String>,
     /// The wider prefix that is blocked instead, if the list has `ipv6_prefix`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<String>,

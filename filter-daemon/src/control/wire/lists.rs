@@ -48,6 +48,9 @@ pub struct ListDetails {
     /// Ports on which it blocks, if not on all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<String>,
+    /// `out` if it blocks packets to its addresses, `both` if packets from and to them. Default: packets from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<String>,
     /// Number of guarded addresses that it names or that lie within its prefixes. They still pass.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub guarded: u64,

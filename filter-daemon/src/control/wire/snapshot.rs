@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lists::{ListDetails, MOST_LISTS};
 use super::stats::{Counted, OnInterface};
-use super::status::{Flows, Interface, OnTrial, Paused, Table, is_protected};
+use super::status::{Flows, Interface, OnTrial, Paused, Table, is_protected, is_zero};
 use super::{Failure, Fault, Hits, Method};
 use crate::text::Explanation;
 
@@ -61,9 +61,12 @@ pub struct Reply {
     pub reload: Option<String>,
     /// The interfaces, attached or not.
     pub interfaces: Vec<Interface>,
-    /// Number of blocked targets. A target of several lists counts once.
+    /// Number of targets packets from which are blocked. A target of several lists counts once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<u64>,
+    /// Number of targets packets to which are blocked. Default: none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub targets_out: u64,
     /// Tables in the kernel, and how full they are.
     pub tables: Vec<Table>,
     /// Time that changes took.

@@ -54,9 +54,12 @@ pub struct Reply {
     pub reload: Option<String>,
     /// The interfaces, attached or not.
     pub interfaces: Vec<Interface>,
-    /// Number of blocked targets. A target of several lists counts once.
+    /// Number of targets packets from which are blocked. A target of several lists counts once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<u64>,
+    /// Number of targets packets to which are blocked. Default: none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub targets_out: u64,
     /// Tables in the kernel, and how full they are.
     pub tables: Vec<Table>,
     /// Flows that this host initiated, with `match: new`.
@@ -215,6 +218,9 @@ pub struct ListStatus {
     /// Ports on which it blocks, if not on all: `on port 22 only`, `on all but port 443`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<String>,
+    /// `out` if it blocks packets to its targets, `both` if packets from and to them. Default: packets from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<String>,
     /// Number of targets of the list.
     pub targets: u64,
     /// Largest number of entries within the last seven days, if the source has become shorter since.
@@ -246,7 +252,7 @@ pub struct ListStatus {
 }
 
 /// A count of zero is left out.
-fn is_zero(number: &u64) -> bool {
+pub(super) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

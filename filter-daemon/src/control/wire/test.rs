@@ -64,6 +64,9 @@ pub struct Tested {
     pub ports: Vec<String>,
     /// All entries that block it, the longest prefix first.
     pub because: Vec<Entry>,
+    /// Packets to it, if an entry blocks these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<TestedTo>,
     /// All entries that allow it, the longest prefix first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_by: Vec<Entry>,
@@ -89,6 +92,22 @@ pub struct Tested {
     /// Commands and other steps that would make it pass. The client writes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<String>,
+}
+
+/// The answer for packets to an address.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TestedTo {
+    /// Whether every packet to it is dropped now.
+    pub dropped: bool,
+    /// For a prefix: whether packets to a part of it are dropped.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partly: bool,
+    /// All entries that block these packets, the longest prefix first.
+    pub because: Vec<Entry>,
+    /// For a prefix: the first entries that block packets to a part of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<Entry>,
 }
 
 /// A target that a file still has, although its time on the list is over.

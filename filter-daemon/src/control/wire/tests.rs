@@ -285,6 +285,7 @@ fn replies_are_those_of_the_version_that_landed() {
         trial: None,
         reload: None,
         targets: None,
+        targets_out: 0,
         interfaces: vec![status::Interface {
             name: "eth0".into(),
             mode: "native".into(),
@@ -315,6 +316,7 @@ fn replies_are_those_of_the_version_that_landed() {
             kind: "file".into(),
             allows: false,
             ports: None,
+            direction: None,
             targets: 8,
             rejected: 9,
             special: 0,

@@ -92,6 +92,9 @@ pub struct Drop {
     /// Source address. Missing if the frame has too many VLAN tags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Destination address of a packet that is dropped because of it (reason `outbound`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destination: Option<String>,
     /// The protocol: `tcp`, `udp`, `icmp`, `icmpv6` and others, or its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,

@@ -89,6 +89,7 @@ fn row(blocklist: &Blocklist, id: ListId, told: Option<&ReportedCounts>) -> list
         kind: list.origin.name().to_owned(),
         allows: !blocks,
         ports: blocklist.clause(list).map(|clause| clause.to_string()),
+        direction: list.direction.unusual_name().map(str::to_owned),
         guarded: 0,
         entries: blocklist.lists().entries_called(list),
         largest: read.map(|read| read.peaks.largest(clock::now())).filter(|largest| *largest > 0),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use filter_common::ports::{Clause, Port, Wants};
 use filter_common::target::Target;
 
-use super::gather::{CoveringTarget, Peer, PeerRelation};
+use super::gather::{BlockedPackets, CoveringTarget, Peer, PeerRelation};
 use super::{Comparison, DropStrictness};
-use crate::blocklist::{Blocklist, NamedClaim, Polarity, Strictness, Timestamp};
+use crate::blocklist::{Blocklist, ListId, NamedClaim, Polarity, Strictness, Timestamp};
 use crate::clock;
 use crate::control::wire::diff::{Cut, MOST_CUT};
 
@@ -48,13 +48,11 @@ impl Comparison {
             self.drops.without(moment)
         };
         let by = blocks.iter().filter(|claim| lasts(claim.until, moment));
-        let by: Vec<_> = by.map(|claim| blocklist.clause_of(claim.id)).collect();
-        let is_cut_anyway =
-            |is: &PeerRelation| drops(without, is) && by.iter().any(|clause| wants(*clause, is));
-        let cut = |is: &&PeerRelation| drops(self.drops.then, is) && !is_cut_anyway(is);
-        let mut is: Vec<_> = peer.is.iter().filter(cut).collect();
+        let by: Vec<_> = by.map(|claim| BlockedPackets::of(blocklist, claim.id)).collect();
+        let is_cut_anyway = |is: &PeerRelation| by.iter().any(|packets| packets.are_of(is, without));
+        let mut is: Vec<_> = peer.is.iter().filter(|is| !is_cut_anyway(is)).collect();
         let all = self.blocked_at(moment, peer, blocks, blocklist);
-        let first = |is: &PeerRelation| all.iter().find(|one| wants(one.clause, is));
+        let first = |is: &PeerRelation| all.iter().find(|one| one.packets.are_of(is, self.drops.then));
         is.retain(|is| first(is).is_some());
         let BlockingEntry { list, target, .. } = first(is.first()?)?;
         Some(Cut {
@@ -83,18 +81,18 @@ impl Comparison {
     ) -> Vec<BlockingEntry> {
         let come = peer.covered.iter().filter_map(|one| {
             let until = one.until(blocklist)?;
-            let CoveringTarget { list, target, clause, .. } = one.clone();
-            lasts(until, moment).then_some(BlockingEntry { list, target, clause })
+            let CoveringTarget { list, target, packets, .. } = one.clone();
+            lasts(until, moment).then_some(BlockingEntry { list, target, packets })
         });
         let reached = self.reached(peer.address.into(), moment, blocklist);
         let stay = now.into_iter().filter(|claim| self.stays(claim)).chain(reached).filter_map(|claim| {
             let NamedClaim { list, id, target, until, .. } = claim;
             let turned = self.turned.iter().find(|turned| turned.list == id);
-            let (clause, until) = match turned {
-                Some(turned) => (turned.clause, turned.lasting.until(target, blocklist)?),
-                None => (blocklist.clause_of(id), until),
+            let (packets, until) = match turned {
+                Some(turned) => (turned.packets, turned.lasting.until(target, blocklist)?),
+                None => (BlockedPackets::of(blocklist, id), until),
             };
-            lasts(until, moment).then_some(BlockingEntry { list, target, clause })
+            lasts(until, moment).then_some(BlockingEntry { list, target, packets })
         });
         come.chain(stay).collect()
     }
@@ -128,7 +126,22 @@ impl DropStrictness {
 struct BlockingEntry {
     list: Arc<str>,
     target: Target,
-    clause: Option<Clause>,
+    packets: BlockedPackets,
+}
+
+impl BlockedPackets {
+    /// The packets that this list blocks.
+    fn of(blocklist: &Blocklist, list: ListId) -> Self {
+        let row = blocklist.lists().get(list);
+        Self { clause: blocklist.clause(row), direction: row.direction }
+    }
+
+    /// Whether a listed peer in this role is cut off. It is by whatever drops all packets to it, even those of
+    /// connections that this host began.
+    fn are_of(self, is: &PeerRelation, strictness: Strictness) -> bool {
+        let is_cut_by_source = || drops(strictness, is) && wants(self.clause, is);
+        strictness != Strictness::Nothing && (self.direction.is_outbound() || is_cut_by_source())
+    }
 }
 
 /// Whether it has not expired at that moment.

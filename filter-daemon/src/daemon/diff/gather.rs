@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use filter_common::direction::Direction;
 use filter_common::ports::Clause;
 use filter_common::target::Target;
 
@@ -51,12 +52,19 @@ pub struct PeerRelation {
 pub struct CoveringTarget {
     pub(super) list: Arc<str>,
     pub(super) target: Target,
-    /// The ports that it is limited to, if any.
-    pub(super) clause: Option<Clause>,
+    pub(super) packets: BlockedPackets,
     /// How long the entries of the list last.
     pub(super) lasting: EntryLifetime,
     /// The targets that the list names. A widened prefix may stand for several.
     pub(super) named: Vec<Target>,
+}
+
+/// The packets of a listed peer that a list blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BlockedPackets {
+    /// The ports that it is limited to, if any.
+    pub(super) clause: Option<Clause>,
+    pub(super) direction: Direction,
 }
 
 impl CoveringTarget {
@@ -83,12 +91,19 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> C
     let Peers { known, mut ours, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
-        let inline = ListedTargets::of(&config, None, EntryLifetime::FOR_GOOD, inline, Cow::Borrowed(inline));
+        let inline = ListedTargets::of(
+            &config,
+            BlockedPackets::default(),
+            EntryLifetime::FOR_GOOD,
+            inline,
+            Cow::Borrowed(inline),
+        );
         let lists = loaded.lists.iter().filter(move |list| list.meaning.polarity == polarity);
         let lists = lists.filter_map(|list| {
             let named = list.found.targets()?;
             let targets = list.meaning.reach.all_of(named);
-            Some(ListedTargets::of(&list.name, list.meaning.ports, EntryLifetime::on(list), named, targets))
+            let packets = BlockedPackets { clause: list.meaning.ports, direction: list.meaning.direction };
+            Some(ListedTargets::of(&list.name, packets, EntryLifetime::on(list), named, targets))
         });
         std::iter::once(inline).chain(lists).collect::<Vec<_>>()
     };
@@ -118,7 +133,7 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> C
 /// A list with its targets as they were read.
 struct ListedTargets<'a> {
     name: &'a Arc<str>,
-    clause: Option<Clause>,
+    packets: BlockedPackets,
     lasting: EntryLifetime,
     named: &'a Targets,
     /// The targets as they are blocked, widened by the list's reach.
@@ -128,12 +143,12 @@ struct ListedTargets<'a> {
 impl<'a> ListedTargets<'a> {
     const fn of(
         name: &'a Arc<str>,
-        clause: Option<Clause>,
+        packets: BlockedPackets,
         lasting: EntryLifetime,
         named: &'a Targets,
         targets: Cow<'a, Targets>,
     ) -> Self {
-        Self { name, clause, lasting, named, targets }
+        Self { name, packets, lasting, named, targets }
     }
 }
 
@@ -147,7 +162,7 @@ fn asked<'a>(lists: &'a [ListedTargets<'a>]) -> Vec<LookupOfList<'a>> {
 /// All targets in these lists that cover an address. One of them may last longer than another.
 fn covering(lists: &[LookupOfList<'_>], address: IpAddr) -> Vec<CoveringTarget> {
     let of = |(list, cover): &LookupOfList<'_>| {
-        let ListedTargets { name, clause, lasting, named, .. } = **list;
+        let ListedTargets { name, packets, lasting, named, .. } = **list;
         let named = move |target| match lasting.widened(target) {
             Some(wide) => named.within6(wide).take(MOST_NAMED + 1).collect(),
             None => vec![target],
@@ -155,7 +170,7 @@ fn covering(lists: &[LookupOfList<'_>], address: IpAddr) -> Vec<CoveringTarget> 
         let covering = move |target| CoveringTarget {
             list: name.clone(),
             target,
-            clause,
+            packets,
             lasting,
             named: named(target),
         };

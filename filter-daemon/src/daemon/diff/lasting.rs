@@ -64,7 +64,7 @@ impl EntryLifetime {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gather::CoveringTarget;
+    use super::super::gather::{BlockedPackets, CoveringTarget};
     use super::*;
     use crate::blocklist::{Change, Origin, Polarity, Targets, Want};
 
@@ -127,8 +127,13 @@ mod tests {
         // The named targets have different times: one has a minute left, one has expired, one is new.
         let left = |named: &[&str], lasting| {
             let named = named.iter().map(|word| word.parse().unwrap()).collect();
-            let until =
-                CoveringTarget { list: "partners".into(), target: wide, clause: None, lasting, named };
+            let until = CoveringTarget {
+                list: "partners".into(),
+                target: wide,
+                packets: BlockedPackets::default(),
+                lasting,
+                named,
+            };
             let until = until.until(&blocklist)?;
             Some(until.map(|until| clock::until(until).as_secs().div_ceil(60)))
         };

@@ -28,9 +28,9 @@ use crate::control::wire::diff::{EntryDifference, ListDifference, MOST_ENTRIES, 
 use crate::control::wire::reload::HeldBack;
 use crate::source::trouble::Phrasing;
 use crate::source::well_known;
-use gather::Peer;
 #[cfg(test)]
 pub use gather::gather_with;
+use gather::{BlockedPackets, Peer};
 pub use gather::{ComparisonInput, gather};
 pub use guarded::GuardedAddresses;
 use lasting::EntryLifetime;
@@ -69,7 +69,7 @@ pub struct Comparison {
 /// A list whose existing entries would get these ports and this lifetime.
 struct TurnedList {
     list: ListId,
-    clause: Option<Clause>,
+    packets: BlockedPackets,
     lasting: EntryLifetime,
 }
 
@@ -184,8 +184,12 @@ impl Comparison {
         for list in loaded.lists {
             let (before, keeps, lasting) = (now_of(&list), list.keeps_entries_of(), EntryLifetime::on(&list));
             let (reversed, is_alike) = (reversed_of(&list), list.is_alike(rows));
-            let before_ports =
-                before.filter(|_| list.before.is_none()).map(|id| ports_told(blocklist.clause(rows.get(id))));
+            let turned = before.filter(|_| list.before.is_none()).map(|id| rows.get(id));
+            let before_ports = turned.filter(|row| blocklist.clause(row) != list.meaning.ports);
+            let before_ports = before_ports.map(|row| ports_told(blocklist.clause(row)));
+            let direction_before = turned.filter(|row| row.direction != list.meaning.direction);
+            let direction_before = direction_before.map(|row| row.direction.name().to_owned());
+            let is_turned = before_ports.is_some() || direction_before.is_some();
             let targets = match list.found {
                 ListFinding::Unchanged => None,
                 ListFinding::Awaited => {
@@ -201,20 +205,23 @@ impl Comparison {
             };
             let was = list.was.filter(|was| *was != list.name).map(|was| was.to_string());
             let ports = list.meaning.ports.map(|clause| clause.to_string());
-            self.turned.extend(keeps.map(|id| TurnedList { list: id, clause: list.meaning.ports, lasting }));
+            let direction = list.meaning.direction.unusual_name().map(str::to_owned);
+            let packets = BlockedPackets { clause: list.meaning.ports, direction: list.meaning.direction };
+            self.turned.extend(keeps.map(|id| TurnedList { list: id, packets, lasting }));
             match targets.or_else(|| reversed.map(|_| Targets::default())) {
                 Some(targets) => {
                     self.compare(before, &list.name, list.meaning.polarity, targets);
                     if let Some(compared) = self.lists.last_mut() {
                         let told = &mut compared.told;
                         (told.was, told.ports, told.ports_before) = (was, ports, before_ports);
+                        (told.direction, told.direction_before) = (direction, direction_before);
                         compared.goes_on = lasting.goes_on(blocklist);
                         compared.is_alike = is_alike;
                         compared.reverses(reversed);
                     }
                     self.replaced.extend(reversed);
                 }
-                None if before.is_some() && was.is_none() && before_ports.is_none() => {
+                None if before.is_some() && was.is_none() && !is_turned => {
                     self.reply.unchanged += u64::from(is_alike);
                 }
                 None => {
@@ -224,6 +231,8 @@ impl Comparison {
                         was,
                         ports,
                         ports_before: before_ports,
+                        direction,
+                        direction_before,
                         allows: list.meaning.polarity == Polarity::Allow,
                         new: before.is_none(),
                         come,
@@ -299,9 +308,11 @@ impl Comparison {
                 return ComparisonStage::Go { list, after: next };
             }
         }
-        let ListDifference { was, ports_before, allows_before, new, gone, come, go, .. } = &compared.told;
+        let ListDifference {
+            was, ports_before, direction_before, allows_before, new, gone, come, go, ..
+        } = &compared.told;
         let is_called_otherwise = was.is_some() || *new || *gone;
-        let means_other = ports_before.is_some() || allows_before.is_some();
+        let means_other = ports_before.is_some() || direction_before.is_some() || allows_before.is_some();
         if is_called_otherwise || means_other || *come > 0 || *go > 0 {
             self.reply.lists.push(compared.told.clone());
         } else {

@@ -1,7 +1,7 @@
 //! Random lists and host states, applied one after the other to one filter in memory.
 //!
-//! No guarded address is ever dropped, not even between two pages of a reload. `diff` must name exactly the
-//! live peers that the reload then cuts, at once or when the entry that allows them ends.
+//! Packets from and to a guarded address are never dropped, not even between two pages of a reload. `diff` must name
+//! exactly the live peers that the reload then cuts, at once or when the entry that allows them ends.
 //!
 //! `FILTERD_STORIES` sets the number of reloads, and `FILTERD_SEED` the first story.
 
@@ -15,6 +15,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use filter_common::direction::MANUAL_OUT;
 use filter_common::reason::Verdict;
 use tempfile::TempDir;
 
@@ -30,6 +31,7 @@ use super::*;
 use crate::blocklist::{Reach, Targets};
 use crate::config::{Config, Mode};
 use crate::kernel::Filter;
+use crate::kernel::hook::Hook;
 use crate::kernel::tests::memory::KernelInMemory;
 use crate::kernel::tests::whole::few_or;
 use ends::AddressEnds;
@@ -231,12 +233,14 @@ impl<'a> GuardScenario<'a> {
             Ok(guarding) => {
                 told.refused += guarding.refused.len() as u64;
                 let until = self.some_end(&[150, 300]);
-                self.commit(&Change::Want(Want { until, ..Want::live("manual", Polarity::Block, targets) }));
+                let list = ["manual", MANUAL_OUT][self.random.below(2)];
+                self.commit(&Change::Want(Want { until, ..Want::live(list, Polarity::Block, targets) }));
             }
             Err(_) => told.refused += 1,
         }
         if self.random.below(3) > 0 {
-            let (from, targets) = (ReleaseFrom::EveryLiveList(Polarity::Block), targets_of(self, "manual"));
+            let list = ["manual", MANUAL_OUT][self.random.below(2)];
+            let (from, targets) = (ReleaseFrom::EveryLiveList(Polarity::Block), targets_of(self, list));
             self.commit(&Change::Release { from, targets });
         }
         if self.random.below(2) == 0 {
@@ -301,10 +305,14 @@ impl<'a> GuardScenario<'a> {
         assert!(dropped.is_empty(), "seed {}: {dropped:?} are guarded, and dropped: {then:?}", self.seed);
     }
 
+    /// Those from which, or to which, packets are dropped.
     fn dropped(&self, addresses: &BTreeSet<IpAddr>) -> BTreeSet<IpAddr> {
-        let met = self.kernel.judge_all(addresses.iter().map(|address| source(*address)));
-        let all = addresses.iter().zip(met);
-        all.filter(|(_, met)| matches!(met, Verdict::Drop(_))).map(|(address, _)| *address).collect()
+        let dropped_at = |hook| {
+            let met = self.kernel.judge_at(hook, addresses.iter().map(|address| source(*address)));
+            let all = addresses.iter().zip(met);
+            all.filter(|(_, met)| matches!(met, Verdict::Drop(_))).map(|(address, _)| *address)
+        };
+        [Hook::Xdp, Hook::Sent].into_iter().flat_map(dropped_at).collect()
     }
 }
 

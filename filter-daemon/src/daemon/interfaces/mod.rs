@@ -93,9 +93,9 @@ impl Interfaces {
         let (missed, protects) = (self.missed(), self.protects());
         let told = self.watched.iter().filter(|one| !self.is_well_without(one));
         let held_back = move |one: &WatchedInterface| one.held_back_for(missed?, mood);
-        let forgetful = self.watched.iter().filter_map(WatchedInterface::forgetful_fault);
+        let sent = self.watched.iter().flat_map(|one| [one.forgetful_fault(), one.unsent_fault()]);
         let not_filtered = told.filter_map(move |one| one.fault(protects, mood));
-        not_filtered.chain(self.watched.iter().filter_map(held_back)).chain(forgetful)
+        not_filtered.chain(self.watched.iter().filter_map(held_back)).chain(sent.flatten())
     }
 
     /// The wanted interfaces that are not filtered.

@@ -145,6 +145,7 @@ mod tests {
             before: Vec::new(),
             formerly: None,
             egress: None,
+            outbound: None,
         }
     }
 

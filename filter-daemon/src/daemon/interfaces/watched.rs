@@ -35,6 +35,8 @@ pub struct WatchedInterface {
     need_not_be_there: bool,
     /// Why own flows are not stored on it although they should be, and since when.
     forgetful: Option<(Instant, String)>,
+    /// Why packets that it sends are not filtered although they should be, and since when.
+    unsent: Option<(Instant, String)>,
     /// The programs of others that see received frames before the filter.
     before: Vec<u32>,
 }
@@ -93,6 +95,7 @@ impl WatchedInterface {
             unnamed: None,
             need_not_be_there: false,
             forgetful: None,
+            unsent: None,
             before: Vec::new(),
         }
     }
@@ -202,13 +205,7 @@ impl WatchedInterface {
             Phrasing::Would => "would not be",
         };
         let message = format!("{} {is_not} filtered: {}", self.name, why.message);
-        let told = Explanation { message, remedy: why.remedy };
-        Some(Fault {
-            about: About::Protection,
-            since: clock::on_the_wall(clock::then(*since)),
-            told,
-            id: None,
-        })
+        Some(protection_fault(*since, Explanation { message, remedy: why.remedy }))
     }
 
     /// The fault that own flows are not stored on it.
@@ -219,12 +216,14 @@ impl WatchedInterface {
             self.name
         );
         let told = Explanation::new(message, "filterd retries every 5 s; `match: all` does not need this");
-        Some(Fault {
-            about: About::Protection,
-            since: clock::on_the_wall(clock::then(*since)),
-            told,
-            id: None,
-        })
+        Some(protection_fault(*since, told))
+    }
+
+    /// The fault that packets which it sends are not filtered.
+    pub fn unsent_fault(&self) -> Option<Fault> {
+        let (since, why) = self.unsent.as_ref()?;
+        let message = format!("{}: packets to blocked addresses are not dropped: {why}", self.name);
+        Some(protection_fault(*since, Explanation::new(message, "filterd retries every 5 s")))
     }
 
     /// Why it is absent, and the remedy. The absence can be accepted only while another named interface is
@@ -331,10 +330,16 @@ impl WatchedInterface {
     /// Whether its link is where it was, with filterd's program.
     pub fn is_as_left(&self, links: &[Link]) -> bool {
         let Some(Attachment { index, program, .. }) = self.attached() else { return true };
-        let why = self.forgetful.as_ref().map(|(_, why)| why);
+        let [flows, sent] = [&self.forgetful, &self.unsent].map(|why| why.as_ref().map(|(_, why)| why));
         links.iter().any(|link| {
             let is_there = link.index == *index && link.program == *program;
-            link.name == self.name && is_there && link.egress.as_ref() == why
+            let is_sent = link.egress.as_ref() == flows && link.outbound.as_ref() == sent;
+            link.name == self.name && is_there && is_sent
         })
     }
+}
+
+fn protection_fault(since: Instant, told: Explanation) -> Fault {
+    let since = clock::on_the_wall(clock::then(since));
+    Fault { about: About::Protection, since, told, id: None }
 }

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::{Config, ListName};
 use crate::daemon::error::DaemonError;
-use crate::daemon::names::default_list;
+use crate::daemon::names::{default_list, is_of_commands};
 use crate::daemon::time;
 use crate::journal::{Journal, JournalDamage, JournalFindings, Replacement};
 use crate::text::{Explain, printable};
@@ -78,7 +78,7 @@ impl Persistence {
         let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
         let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
         let is_taken = |list: &ListInfo| {
-            &*list.name != default_list(list.polarity) && (is_reserved(&list.name) || is_listed(&list.name))
+            !is_of_commands(&list.name, list.polarity) && (is_reserved(&list.name) || is_listed(&list.name))
         };
         let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(list));
         for (_, list) in in_the_way {

@@ -14,7 +14,13 @@ use crate::daemon::lists::ListToKeep;
 /// The settings for judging packets that a configuration asks for.
 pub fn settings_of(config: &Config) -> Settings {
     let match_new = config.matches == Matches::New;
-    Settings { enforce: config.enforce, match_new, counters: config.counters, ..Settings::default() }
+    Settings {
+        enforce: config.enforce,
+        match_new,
+        counters: config.counters,
+        outbound_errors: config.outbound_errors,
+        ..Settings::default()
+    }
 }
 
 /// Fills a blocklist that no filter enforces yet with what was loaded. Returns the configuration, the

@@ -25,7 +25,7 @@ impl RunningReload {
             return (next, Turn::More);
         };
         let row = parts.protection.blocklist().lists().get(*id);
-        let (is_meant, set, reach) = (row.polarity == polarity, row.set(), row.reach);
+        let (is_meant, sets, reach) = (row.polarity == polarity, row.sets(), row.reach);
         if let Some(ends) = self.rows.ends(&row.name).filter(|_| is_meant) {
             let Some(page) = ends.page(&row.name, from, targets) else {
                 return (ReloadStage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
@@ -36,7 +36,7 @@ impl RunningReload {
         if page.is_empty() {
             return (ReloadStage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
         }
-        if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&page)) {
+        if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&page)) {
             return (ReloadStage::Enter { polarity, list, from }, Turn::Wait);
         }
         if let Some(turned) = self.rows.turned(*id) {
@@ -62,11 +62,11 @@ impl RunningReload {
     ) -> (ReloadStage, Turn) {
         let blocklist = parts.protection.blocklist();
         let row = blocklist.lists().get(id);
-        let (name, origin, set, reach) = (row.name.clone(), row.origin, row.set(), row.reach);
+        let (name, origin, sets, reach) = (row.name.clone(), row.origin, row.sets(), row.reach);
         // An expired entry is not added again. If it still exists, it expires at once.
         let is_over = page.until.is_some_and(|until| until <= clock::now());
         let targets = if is_over { blocklist.there_on(id, &page.targets) } else { page.targets };
-        if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&targets)) {
+        if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&targets)) {
             return (ReloadStage::Enter { polarity, list, from }, Turn::Wait);
         }
         let next = ReloadStage::Enter { polarity, list, from: page.next };
@@ -92,13 +92,13 @@ impl RunningReload {
         };
         let after = after.filter(|_| at == list);
         let row = lists.get(id);
-        let (name, set, reach) = (row.name.clone(), row.set(), row.reach);
+        let (name, sets, reach) = (row.name.clone(), row.sets(), row.reach);
         // Entries that are about to leave keep their reach: neither configuration blocks the prefixes around
         // them.
         let contents = self.rows.contents.iter().find(|(with_contents, _)| *with_contents == id);
         let stays = |target| contents.is_none_or(|(_, targets)| targets.contains(target));
         let (page, next) = parts.protection.blocklist().to_reach_anew(id, after, stays);
-        if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&page)) {
+        if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&page)) {
             return (again(at, after), Turn::Wait);
         }
         let next = if next.is_some() { again(at, next) } else { again(at + 1, None) };

@@ -123,7 +123,7 @@ impl KnownList {
 /// The polarity, ports and reach of the entries of `list`.
 pub const fn meaning_of(list: &ListConfig) -> Meaning {
     let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
-    Meaning { polarity, ports: list.ports, reach: Reach::to(list.ipv6_prefix) }
+    Meaning { polarity, ports: list.ports, direction: list.direction, reach: Reach::to(list.ipv6_prefix) }
 }
 
 #[cfg(test)]
@@ -131,6 +131,7 @@ mod tests {
     use super::*;
     use crate::blocklist::{ListRegistry, Origin};
     use crate::source::{Limits, ReadOptions};
+    use filter_common::direction::Direction;
 
     fn known(lists: &[(&str, &str)]) -> Vec<KnownList> {
         let mut rows = ListRegistry::default();
@@ -156,6 +157,7 @@ mod tests {
             ttl: None,
             ipv6_prefix: 128,
             ports: None,
+            direction: Direction::In,
         };
         let lists: Vec<ListConfig> = now.iter().map(list).collect();
         let known = known(before);

@@ -212,15 +212,19 @@ impl RunningReload {
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
         let (origin, polarity, list) = (list.origin, list.polarity, list.name.clone());
-        let stay = self.rows.stay(id);
-        let (shorten, until) = (stay.is_some(), self.rows.until(id));
-        // Existing entries keep their times, and expired ones do not begin again.
-        let targets = match stay {
+        let (shorten, until) = (self.rows.stay(id).is_some(), self.rows.until(id));
+        let targets = self.entering(id, targets, blocklist);
+        Change::Want(Want { origin, until, shorten, ..Want::live(list, polarity, targets) })
+    }
+
+    /// Those of the targets that the list asks for. Existing entries keep their times, and expired ones do not begin
+    /// again.
+    fn entering(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Targets {
+        match self.rows.stay(id) {
             Some(_) if self.rows.is_over(id) => blocklist.there_on(id, &targets),
             Some(stay) if !stay.is_new => blocklist.new_on(id, &targets),
             Some(_) | None => targets,
-        };
-        Change::Want(Want { origin, until, shorten, ..Want::live(list, polarity, targets) })
+        }
     }
 }
 

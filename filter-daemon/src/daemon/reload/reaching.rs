@@ -56,10 +56,12 @@ impl ReachChanges {
     pub fn add_needs(&self, needs: &mut Needs, lists: &ListRegistry) {
         for (id, _) in self.lists.iter().filter(|(id, _)| lists.has(*id)) {
             let list = lists.get(*id);
-            let needs = &mut needs[list.set()];
-            needs.levels = true;
-            needs.six += list.entries;
-            needs.lengths.insert(list.reach.length());
+            for set in list.sets() {
+                let needs = &mut needs[set];
+                needs.levels = true;
+                needs.six += list.entries;
+                needs.lengths.insert(list.reach.length());
+            }
         }
     }
 

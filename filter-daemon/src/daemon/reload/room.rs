@@ -54,8 +54,9 @@ impl RunningReload {
             return (list + 1, 0);
         }
         let from = from + page.len();
-        let difference = blocklist.preview(&self.want(*id, page, blocklist));
-        needs::add(needs, blocklist.lists().get(*id).set(), &difference.enters);
+        let (entering, row) = (self.entering(*id, page, blocklist), blocklist.lists().get(*id));
+        row.sets().into_iter().for_each(|set| blocklist.side(set).prefetch(&entering));
+        needs::add_exactly(needs, blocklist, row.sets(), row.reach.all_of(&entering).iter());
         (list, from)
     }
 
@@ -75,7 +76,7 @@ impl RunningReload {
             }
             from += page.len();
             left = left.saturating_sub(page.weight());
-            needs::add(needs, row.set(), &row.reach.all_of(&page));
+            needs::add(needs, row.sets(), &row.reach.all_of(&page));
         }
         (list, from)
     }
@@ -91,10 +92,9 @@ impl RunningReload {
         let lists = blocklist.lists();
         let is_as_given = |(id, _): &(ListId, Targets)| lists.get(*id).reach == Reach::AS_GIVEN;
         let mut counts = PerSet::from_fn(|set| vec![blocklist.side(set).counts()]);
-        self.rows
-            .contents
-            .iter()
-            .for_each(|(id, targets)| counts[lists.get(*id).set()].push(targets.counts()));
+        for (id, targets) in &self.rows.contents {
+            lists.get(*id).sets().into_iter().for_each(|set| counts[set].push(targets.counts()));
+        }
         self.rows.contents.iter().all(is_as_given)
             && counts
                 .iter()

@@ -142,7 +142,7 @@ impl ListRows {
         self.alike.extend(list.before.filter(|_| list.is_alike(blocklist.lists())));
         let LoadedList { name, path, ttl, meaning, how, limits, before, turned, times, was: _, mut found } =
             list;
-        let Meaning { polarity, ports, reach } = meaning;
+        let Meaning { polarity, ports, direction, reach } = meaning;
         let id = match before {
             Some(id) => {
                 self.reaching.begin(id, reach, blocklist.lists_mut());
@@ -151,6 +151,7 @@ impl ListRows {
             None => {
                 let id = blocklist.make_list(&name, Origin::File, polarity, clock::now())?;
                 blocklist.lists_mut().set_reach(id, reach);
+                blocklist.lists_mut().set_direction(id, direction);
                 self.made.push(id);
                 if let Some(clause) = ports {
                     blocklist.restrict(id, clause)?;

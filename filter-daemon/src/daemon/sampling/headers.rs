@@ -1,6 +1,8 @@
 //! Reads the headers of a frame behind its addresses, from its first bytes: the protocol, the ports, and the
 //! end of the last header.
 
+use std::net::IpAddr;
+
 use filter_common::ports;
 
 /// The headers of a frame.
@@ -47,6 +49,17 @@ pub fn read(frame: &[u8]) -> Option<Headers> {
     let ports = behind.filter(|_| has_ports).and_then(|behind| behind.first_chunk::<4>());
     let ports = ports.map(|[a, b, c, d]| [u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d])]);
     Some(Headers { protocol, ports, length })
+}
+
+/// The destination of a frame, if it can be read.
+pub fn destination(frame: &[u8]) -> Option<IpAddr> {
+    let header = ports::header(&frame) as usize;
+    let ip = frame.get(header / 2..).filter(|_| header != 0)?;
+    if header & 1 == 0 {
+        ip.get(16..)?.first_chunk::<4>().map(|address| IpAddr::from(*address))
+    } else {
+        ip.get(24..)?.first_chunk::<16>().map(|address| IpAddr::from(*address))
+    }
 }
 
 /// A packet without an Ethernet header, behind one without addresses. Readers of frames expect one.
@@ -169,6 +182,23 @@ mod tests {
         }
         assert_eq!(read(&frame(0x0806, &[&[0; 28]])), None);
         assert_eq!((0..60).find_map(|end| read(&frame(0x0800, &[&[0; 60]])[..end.min(14)])), None);
+    }
+
+    #[test]
+    fn destination_is_read_behind_tags() {
+        let (mut four, mut six) = ([0; 20], [0; 40]);
+        four[0] = 0x45;
+        four[16..].copy_from_slice(&[203, 0, 113, 7]);
+        (six[0], six[39]) = (0x60, 7);
+        for (frame, expected) in [
+            (frame(0x0800, &[&four]), Some("203.0.113.7")),
+            (frame(0x8100, &[&[0, 7, 8, 0], &four]), Some("203.0.113.7")),
+            (frame(0x86DD, &[&six]), Some("::7")),
+            (frame(0x0800, &[&four[..19]]), None),
+            (frame(0x0806, &[&[0; 28]]), None),
+        ] {
+            assert_eq!(destination(&frame), expected.map(|word| word.parse().unwrap()), "{frame:?}");
+        }
     }
 
     #[test]

@@ -183,6 +183,7 @@ impl Sampling {
             }
             Source::NotIp | Source::Malformed | Source::TooManyTags => None,
         };
+        let destination = (reason == Reason::Outbound).then(|| headers::destination(&sample.frame)).flatten();
         // A packet with too many tags is dropped without a list.
         let label = sample.label.filter(|_| reason != Reason::TooManyTags);
         let number = label.and_then(|label| protection.blocklist().number(label));
@@ -192,6 +193,7 @@ impl Sampling {
             weight: sample.weight,
             lost: sample.lost,
             source,
+            destination: destination.map(|address| address.to_string()),
             protocol: headers.map(|headers| headers::name(headers.protocol)),
             source_port: headers.and_then(|headers| headers.ports).map(|[source, _]| source),
             port: headers.and_then(|headers| headers.ports).map(|[_, port]| port),

@@ -15,7 +15,7 @@ use super::question::{all_allowed, held, longer, overlapping, wider};
 use crate::blocklist::{Blocklist, Change, ListId, Polarity, Reach, ReleaseFrom, Targets, Want};
 use crate::clock;
 use crate::config::ListName;
-use crate::config::name::GUARD_LIST;
+use crate::config::name::{GUARD_LIST, MANUAL_OUT_LIST};
 use crate::control::ReplyTo;
 use crate::control::wire::{Changed, Emptied, Failure, MOST_LOOKED_AT, Widened, add, flush, remove};
 use crate::daemon::change::{self, ChangeTotals};
@@ -34,6 +34,7 @@ impl Owner {
         if let Err(failure) = self.must_be_live(&list, polarity) {
             return answer(reply, Err(failure));
         }
+        let direction = self.protection.blocklist().direction_of(&list, polarity);
         let (until, note, by) = (ttl.map(clock::after), note.map(Arc::from), by.map(Arc::from));
         let each = own::parted(&targets, own);
         let mut targets: Targets = targets.into_iter().collect();
@@ -73,8 +74,8 @@ impl Owner {
                 changed.allowed = all_allowed(blocklist, &all);
             }
             if all.len() <= MOST_LOOKED_AT {
-                changed.longer = longer(blocklist, polarity, &all, until);
-                (changed.covered, changed.covered_by) = wider(blocklist, polarity, &all);
+                changed.longer = longer(blocklist, (polarity, direction), &all, until);
+                (changed.covered, changed.covered_by) = wider(blocklist, (polarity, direction), &all);
                 match polarity {
                     Polarity::Block => {
                         changed.allowed_by = overlapping(blocklist, Polarity::Allow, &all);
@@ -183,7 +184,10 @@ impl Owner {
     fn must_be_live(&self, name: &str, polarity: Polarity) -> Result<(), Failure> {
         let lists = self.protection.blocklist().lists();
         let found = lists.find(name).map(|id| lists.get(id));
-        let is_default = Polarity::ALL.into_iter().find(|polarity| name == default_list(*polarity));
+        let is_default = match Polarity::ALL.into_iter().find(|polarity| name == default_list(*polarity)) {
+            None if name == MANUAL_OUT_LIST => Some(Polarity::Block),
+            default => default,
+        };
         if name == GUARD_LIST {
             return Err(guard_list_refusal(name));
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use filter_common::direction::Direction;
 use filter_common::reason::Enforcement;
 use filter_common::target::Target;
 
@@ -135,13 +136,15 @@ pub(super) fn all_allowed(blocklist: &Blocklist, targets: &Targets) -> u64 {
 /// count, like the ones being added.
 pub(super) fn longer(
     blocklist: &Blocklist,
-    polarity: Polarity,
+    (polarity, asked): (Polarity, Direction),
     targets: &Targets,
     until: Option<Timestamp>,
 ) -> Vec<Entry> {
-    let Some(asked) = until else { return Vec::new() };
+    let Some(end) = until else { return Vec::new() };
     let lasts = |claim: &NamedClaim| {
-        claim.until.is_none_or(|until| until > asked) && ports(blocklist, claim).is_none()
+        claim.until.is_none_or(|until| until > end)
+            && ports(blocklist, claim).is_none()
+            && blocks_likewise(blocklist, (polarity, asked), claim)
     };
     let all = targets.iter().flat_map(|target| blocklist.covering(polarity, target)).filter(lasts);
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
@@ -152,10 +155,15 @@ pub(super) fn longer(
 /// An entry for some ports is returned but not counted, because the target was not blocked on the other
 /// ports. A target named in the same request is not another entry, even if the list widens both to the same
 /// prefix.
-pub(super) fn wider(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> (u64, Vec<Entry>) {
+pub(super) fn wider(
+    blocklist: &Blocklist,
+    (polarity, asked): (Polarity, Direction),
+    targets: &Targets,
+) -> (u64, Vec<Entry>) {
     let (mut count, mut entries) = (0, Vec::new());
     for target in targets.iter() {
-        let covering = blocklist.covering(polarity, target);
+        let mut covering = blocklist.covering(polarity, target);
+        covering.retain(|claim| blocks_likewise(blocklist, (polarity, asked), claim));
         let on_some = |claim: &NamedClaim| ports(blocklist, claim).is_some();
         let others: Vec<_> =
             covering.into_iter().filter(|claim| !targets.contains(claim.target) || on_some(claim)).collect();
@@ -166,6 +174,17 @@ pub(super) fn wider(blocklist: &Blocklist, polarity: Polarity, targets: &Targets
     (count, entries)
 }
 
+/// True if an entry blocks the packets that an entry of the direction `asked` would block. What is allowed is
+/// allowed in both directions.
+fn blocks_likewise(
+    blocklist: &Blocklist,
+    (polarity, asked): (Polarity, Direction),
+    claim: &NamedClaim,
+) -> bool {
+    let its = direction(blocklist, claim);
+    polarity == Polarity::Allow || its == asked || its == Direction::Both
+}
+
 fn origin(blocklist: &Blocklist, claim: &NamedClaim) -> &'static str {
     blocklist.lists().get(claim.id).origin.name()
 }
@@ -173,6 +192,11 @@ fn origin(blocklist: &Blocklist, claim: &NamedClaim) -> &'static str {
 /// The ports that an entry blocks, if not all.
 fn ports(blocklist: &Blocklist, claim: &NamedClaim) -> Option<String> {
     blocklist.clause_of(claim.id).map(|clause| clause.to_string())
+}
+
+/// The direction in which an entry blocks.
+pub(super) fn direction(blocklist: &Blocklist, claim: &NamedClaim) -> Direction {
+    blocklist.lists().get(claim.id).direction
 }
 
 /// The prefix that an entry blocks, if it is wider than its target.
@@ -186,6 +210,7 @@ pub(super) fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
         origin: Some(origin(blocklist, &claim).to_owned()),
         blocks: widened_to(&claim),
         ports: ports(blocklist, &claim),
+        direction: direction(blocklist, &claim).unusual_name().map(str::to_owned),
         target: claim.target.to_string(),
         list: claim.list.to_string(),
         since: clock::on_the_wall(claim.since),

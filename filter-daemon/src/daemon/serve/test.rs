@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use filter_common::direction::Direction;
 use filter_common::packet::Source;
 use filter_common::ports::Clause;
 use filter_common::reason::Verdict;
 use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
-use super::question::entry;
+use super::question::{direction, entry};
 use crate::blocklist::{Blocklist, DroppedRanges, ListId, NamedClaim, Polarity, Strictness, want_everything};
 use crate::clock;
-use crate::control::wire::test::{Expired, File, Reply, Request, Tested};
+use crate::control::wire::test::{Expired, File, Reply, Request, Tested, TestedTo};
 use crate::daemon::owner::Owner;
 use crate::text::printable;
 
@@ -59,16 +60,23 @@ impl Owner {
         if let Some(address) = met.disagrees {
             tracing::error!("{address}: the kernel tables and the blocklist disagree, please report this");
         }
-        let [because, allowed_by] = Polarity::ALL.map(|side| blocklist.covering(side, target));
+        let [covering, allowed_by] = Polarity::ALL.map(|side| blocklist.covering(side, target));
         let within = |polarity: Polarity| -> Vec<NamedClaim> {
             if target.is_host() {
                 return Vec::new();
             }
             blocklist.only_within(polarity, target).take(MOST_WITHIN + 1).collect()
         };
-        let [mut within, mut allowed_within] = Polarity::ALL.map(within);
-        let more = !met.is_complete || within.len() > MOST_WITHIN || allowed_within.len() > MOST_WITHIN;
-        [&mut within, &mut allowed_within].into_iter().for_each(|within| within.truncate(MOST_WITHIN));
+        let [mut all_within, mut allowed_within] = Polarity::ALL.map(within);
+        let more = !met.is_complete || all_within.len() > MOST_WITHIN || allowed_within.len() > MOST_WITHIN;
+        [&mut all_within, &mut allowed_within].into_iter().for_each(|within| within.truncate(MOST_WITHIN));
+        let is_from = |claim: &NamedClaim| direction(blocklist, claim) != Direction::Out;
+        let is_to = |claim: &&NamedClaim| direction(blocklist, claim).is_outbound();
+        let to_because: Vec<_> = covering.iter().filter(is_to).cloned().collect();
+        let to_within: Vec<_> = all_within.iter().filter(is_to).cloned().collect();
+        let because: Vec<_> = covering.into_iter().filter(is_from).collect();
+        let within: Vec<_> = all_within.into_iter().filter(is_from).collect();
+        let files = files(blocklist, because.iter().chain(&within).chain(&to_because).chain(&to_within));
         let is_dropped = met.whole || met.partly;
         let idle = self.idle();
         let expired = Polarity::ALL.into_iter().flat_map(|polarity| {
@@ -88,7 +96,8 @@ impl Owner {
             idle: idle.filter(|_| is_dropped),
             ports: met.ports,
             except: if is_dropped { self.except() } else { Vec::new() },
-            files: files(blocklist, because.iter().chain(&within)),
+            to: self.test_to(target, left, to_because, to_within),
+            files,
             because: entries(because),
             allowed_by: entries(allowed_by),
             within: entries(within),
@@ -98,6 +107,45 @@ impl Owner {
             expired: expired.collect(),
             remedies: Vec::new(),
         }
+    }
+
+    /// The answer for packets to a target; none if no entry blocks them.
+    fn test_to(
+        &self,
+        target: Target,
+        left: &mut usize,
+        because: Vec<NamedClaim>,
+        within: Vec<NamedClaim>,
+    ) -> Option<TestedTo> {
+        if because.is_empty() && within.is_empty() {
+            return None;
+        }
+        let blocklist = self.protection.blocklist();
+        let filter = self.protection.filter();
+        let is_dropped = |source| matches!(filter.judge_sent(source), Verdict::Drop(_));
+        let extent = blocklist.extent(SetName::Out, target, left);
+        let met = DropFinding {
+            whole: extent.is_whole(),
+            partly: !extent.is_whole() && !extent.is_nothing(),
+            is_complete: extent.is_complete,
+            ports: Vec::new(),
+            disagrees: None,
+        };
+        let met = met.told_by_tables(&extent, target, is_dropped);
+        if let Some(address) = met.disagrees {
+            tracing::error!(
+                "{address}: the kernel tables and the blocklist disagree about packets to it, please report this"
+            );
+        }
+        let is_enforced = self.idle().is_none();
+        let entries =
+            |claims: Vec<NamedClaim>| claims.into_iter().map(|claim| entry(blocklist, claim)).collect();
+        Some(TestedTo {
+            dropped: met.whole && is_enforced,
+            partly: met.partly && is_enforced,
+            because: entries(because),
+            within: entries(within),
+        })
     }
 
     /// Asks the tables that packets are judged by. The blocklist only gives the reason.

@@ -73,6 +73,7 @@ impl Owner {
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces,
             targets: Some(self.targets()),
+            targets_out: self.targets_out(),
             tables: self.tables(),
             changes: self.protection.latencies().told(),
             flows: self.flows.status(),

@@ -8,6 +8,7 @@ use aya::maps::MapData;
 use aya::programs::{ProgramFd, SchedClassifier, Xdp};
 use aya::{Ebpf, EbpfLoader, VerifierLogLevel};
 use filter_common::reason::Enforcement;
+use filter_common::sets::SetName;
 use filter_common::settings::{self, Settings};
 
 use super::super::KernelError;
@@ -177,7 +178,7 @@ fn typeless() -> EbpfLoader<'static> {
 
 impl Judge {
     /// Opens the maps that a judge from this blueprint reads.
-    fn open(blueprint: &Blueprint, pins: &Pins, ring: Option<MapData>) -> Result<Tables, KernelError> {
+    pub fn open(blueprint: &Blueprint, pins: &Pins, ring: Option<MapData>) -> Result<Tables, KernelError> {
         let mut tables = Tables::open(&blueprint.maps, pins)?;
         if matches_new(blueprint) {
             tables.open_flows(pins)?;
@@ -233,6 +234,11 @@ impl Judge {
         matches_new(&self.blueprint)
     }
 
+    /// True if it judges sent frames, too.
+    pub fn is_outbound(&self) -> bool {
+        is_outbound(&self.blueprint)
+    }
+
     /// The same judge without a pause and without samples; none if it has neither.
     pub fn alone(&self) -> Option<Blueprint> {
         let words: &[u64; settings::WORDS] = self.blueprint.settings.as_slice().try_into().ok()?;
@@ -256,10 +262,10 @@ impl JudgeProgram {
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
         let settings = counters::known_to(&of_hook(&blueprint.settings, hook));
         let bytes = if hook == Hook::Xdp { &object::JUDGE } else { &object::JUDGE_TC };
-        let mut object = tables.write_into(bytes).map_err(|error| failed(&error))?;
+        let mut object = tables.write_into(bytes, hook).map_err(|error| failed(&error))?;
         write_settings(&mut object, &settings).map_err(|error| failed(&error))?;
         let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;
-        let name = if blueprint.has_ports { "filterd_ports" } else { "filterd_judge" };
+        let name = if blueprint.has_ports && !hook.is_sent() { "filterd_ports" } else { "filterd_judge" };
         let program = object.program_mut(name).expect("the embedded object has these programs");
         let (id, fd) = match hook {
             Hook::Xdp => {
@@ -267,7 +273,7 @@ impl JudgeProgram {
                 program.load().map_err(|error| failed(&error))?;
                 (program.info().map_err(|error| failed(&error))?.id(), program.fd())
             }
-            Hook::Tc | Hook::TcBare => {
+            Hook::Tc | Hook::TcBare | Hook::Sent | Hook::SentBare => {
                 let program: &mut SchedClassifier = program.try_into().expect("they are programs of TC");
                 program.load().map_err(|error| failed(&error))?;
                 (program.info().map_err(|error| failed(&error))?.id(), program.fd())
@@ -288,17 +294,21 @@ impl JudgeProgram {
 }
 
 /// The settings for this hook.
-fn of_hook(words: &[u64], hook: Hook) -> Vec<u64> {
-    let mut words = words.to_vec();
-    if let Some(bare) = words.get_mut(settings::BARE) {
-        *bare = hook.is_bare().into();
-    }
-    words
+pub fn of_hook(words: &[u64], hook: Hook) -> Vec<u64> {
+    let Ok(words) = words.try_into() else { return words.to_vec() };
+    let settings = Settings::from_words(words);
+    let settings = if hook.is_sent() { settings.of_sent() } else { settings };
+    Settings { bare: hook.is_bare().into(), ..settings }.as_words().to_vec()
 }
 
 /// True if such a judge checks own flows.
 pub fn matches_new(blueprint: &Blueprint) -> bool {
     settings_of(blueprint).is_some_and(|settings| settings.match_new != 0)
+}
+
+/// True if such a judge blocks destinations.
+pub fn is_outbound(blueprint: &Blueprint) -> bool {
+    blueprint.maps.iter().any(|map| map.map.set == SetName::Out)
 }
 
 /// The samples that such a judge takes per processor in a time window.

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use aya::programs::links::PinnedLink;
 
 use super::super::KernelError;
+use super::link;
 use super::pins::Pins;
-use super::{egress, link};
+use super::sent_work::SentWork;
 use crate::config::pin;
 
 #[derive(Debug, Default)]
@@ -15,7 +16,7 @@ pub struct RemovedPins {
     pub interfaces: Vec<String>,
     /// The interfaces whose filter stays, because they are in another network namespace. It passes every packet.
     pub received_out_of_reach: Vec<String>,
-    /// The same of the egress filter.
+    /// The same of programs on sent frames.
     pub sent_out_of_reach: Vec<String>,
     /// Files among the pins that are not filterd's.
     pub left: Vec<PathBuf>,
@@ -29,7 +30,10 @@ pub fn remove(directory: &Path) -> Result<Option<RemovedPins>, KernelError> {
     // If the last reference to a link is a descriptor, the kernel detaches it at once; if it is a pin, only
     // later.
     let _held: Vec<_> = pins.links().iter().filter_map(|path| PinnedLink::from_pin(path).ok()).collect();
-    let sent_out_of_reach = egress::remove(&pins)?;
+    let mut sent_out_of_reach = Vec::new();
+    for work in SentWork::ALL {
+        sent_out_of_reach.extend(work.remove(&pins)?);
+    }
     let received_out_of_reach = link::release_all(&pins)?;
     let left = pins.remove().map_err(|error| KernelError::load("remove the pins", error))?;
     Ok(Some(RemovedPins { interfaces, received_out_of_reach, sent_out_of_reach, left }))

@@ -103,7 +103,18 @@ impl Links {
             let (mode, is_found_here) = (held.tc_mode(), held.is_found_here(index));
             let before = if is_found_here { tc::before(index, program) } else { Vec::new() };
             let framing = if held.hook().is_bare() { Framing::Bare } else { Framing::Ethernet };
-            Some(Link { name, index, program, mode, is_found_here, framing, before, formerly, egress: None })
+            Some(Link {
+                name,
+                index,
+                program,
+                mode,
+                is_found_here,
+                framing,
+                before,
+                formerly,
+                egress: None,
+                outbound: None,
+            })
         };
         self.0.iter_mut().filter_map(seated).collect()
     }

@@ -4,6 +4,7 @@
 
 pub mod client;
 mod confine;
+mod connect;
 mod counters;
 pub mod counts;
 mod debug;
@@ -26,6 +27,8 @@ mod ration;
 pub mod request;
 pub mod root;
 mod roots;
+mod sent;
+mod sent_work;
 mod server;
 pub mod size;
 mod storage;

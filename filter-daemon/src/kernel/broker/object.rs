@@ -13,6 +13,8 @@ pub static JUDGE: LazyLock<Vec<u8>> =
     LazyLock::new(|| decompressed(include_bytes!(concat!(env!("OUT_DIR"), "/judge.z"))));
 pub static JUDGE_TC: LazyLock<Vec<u8>> =
     LazyLock::new(|| decompressed(include_bytes!(concat!(env!("OUT_DIR"), "/judge-tc.z"))));
+pub static CONNECT: LazyLock<Vec<u8>> =
+    LazyLock::new(|| decompressed(include_bytes!(concat!(env!("OUT_DIR"), "/connect.z"))));
 pub static EGRESS: LazyLock<Vec<u8>> =
     LazyLock::new(|| decompressed(include_bytes!(concat!(env!("OUT_DIR"), "/egress.z"))));
 

@@ -52,12 +52,12 @@ macro_rules! names {
 }
 
 const NAMES: [[&str; 8]; SetName::COUNT] = names!(
-    "" "allow_" "c0_" "c1_" "c2_" "c3_" "c4_" "c5_" "c6_" "c7_",
+    "" "allow_" "c0_" "c1_" "c2_" "c3_" "c4_" "c5_" "c6_" "c7_" "out_",
     "addresses" "networks" "levels" "six" "addr_labels" "net_labels" "level_labels" "six_labels"
 );
 
 const SYMBOLS: [[&str; 8]; SetName::COUNT] = names!(
-    "" "ALLOW_" "C0_" "C1_" "C2_" "C3_" "C4_" "C5_" "C6_" "C7_",
+    "" "ALLOW_" "C0_" "C1_" "C2_" "C3_" "C4_" "C5_" "C6_" "C7_" "OUT_",
     "ADDRESSES" "NETWORKS" "LEVELS" "SIX" "ADDRESS_LABELS" "NETWORK_LABELS" "LEVEL_LABELS" "SIX_LABELS"
 );
 
@@ -82,6 +82,17 @@ impl MapName {
             | MapPart::SixLabels => return None,
         };
         (self.set != SetName::Allow).then_some(Self { part, ..self })
+    }
+
+    /// The map that the judge for this hook takes it for, if it reads it. The judge of sent frames blocks
+    /// destinations as the others block sources.
+    pub fn seen_at(self, hook: Hook) -> Option<Self> {
+        match (self.part, self.set, hook.is_sent()) {
+            (MapPart::Overlap | MapPart::Lists, ..) | (_, SetName::Allow, _) => Some(self),
+            (_, SetName::Out, true) => Some(Self { set: SetName::Block, ..self }),
+            (_, SetName::Out, false) | (_, SetName::Block | SetName::Clause(_), true) => None,
+            (_, SetName::Block | SetName::Clause(_), false) => Some(self),
+        }
     }
 
     /// The map's name in the judge.
@@ -139,6 +150,8 @@ pub struct MapUse {
 pub struct Blueprint {
     /// Whether the judge checks ports.
     pub has_ports: bool,
+    /// Whether calls of local processes that send to a blocked destination fail at once.
+    pub outbound_errors: bool,
     /// The words of its settings.
     pub settings: Vec<u64>,
     /// The maps that it reads.
@@ -262,6 +275,21 @@ pub struct Repairs {
     pub tampered: Vec<Tampering>,
     /// The user who owns the pins.
     pub owner: u32,
+    pub calls: CallErrors,
+}
+
+/// Whether calls of local processes fail at once that send to a blocked destination.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CallErrors {
+    /// They need not: no destination is blocked, or the configuration says so.
+    #[default]
+    Off,
+    /// All calls on this host do.
+    On,
+    /// Those below this filterd's own cgroup do, because it sees no other one.
+    OwnCgroup,
+    /// They do not, for this reason.
+    Refused(String),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

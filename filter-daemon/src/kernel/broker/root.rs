@@ -203,7 +203,9 @@ impl RootProgram {
     fn from_pin(hook: Hook, pin: &Path) -> Result<Self, ProgramError> {
         match hook {
             Hook::Xdp => Xdp::from_pin(pin, XdpAttachType::Interface).map(Self::Xdp),
-            Hook::Tc | Hook::TcBare => SchedClassifier::from_pin(pin).map(Self::Tc),
+            Hook::Tc | Hook::TcBare | Hook::Sent | Hook::SentBare => {
+                SchedClassifier::from_pin(pin).map(Self::Tc)
+            }
         }
     }
 
@@ -256,7 +258,7 @@ fn version(hook: Hook) -> String {
 fn compiled(hook: Hook) -> (&'static [u8], &'static str) {
     match hook {
         Hook::Xdp => (&object::ROOT, NAME),
-        Hook::Tc | Hook::TcBare => (&object::ROOT_TC, NAME_TC),
+        Hook::Tc | Hook::TcBare | Hook::Sent | Hook::SentBare => (&object::ROOT_TC, NAME_TC),
     }
 }
 
@@ -282,7 +284,7 @@ fn load(hook: Hook, pins: &Pins, succeeds: bool) -> Result<(), KernelError> {
             program.load().map_err(|error| failed(&error))?;
             program.pin(root)
         }
-        Hook::Tc | Hook::TcBare => {
+        Hook::Tc | Hook::TcBare | Hook::Sent | Hook::SentBare => {
             let program: &mut SchedClassifier = program.try_into().expect("it is one of TC");
             program.load().map_err(|error| failed(&error))?;
             program.pin(root)

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use super::super::hook::Hook;
 use super::super::{KernelError, Link, version};
+use super::connect::ConnectPrograms;
 use super::counters::{self, slots};
 use super::egress::Egress;
 use super::judge::{BackgroundJudge, Judge, Loader};
@@ -22,6 +23,8 @@ use super::pins::Pins;
 use super::ration::MemoryLimit;
 use super::request::{EarlierPins, MapUse, Reply, Request};
 use super::roots::Roots;
+use super::sent::SentPrograms;
+use super::sent_work::SentWork;
 use super::storage;
 use super::surroundings::{self, LoadedPrograms};
 use crate::clock;
@@ -36,6 +39,9 @@ pub struct BrokerServer {
     roots: Roots,
     links: Links,
     egress: Egress,
+    /// The judge of destinations, on what interfaces send.
+    outbound: SentPrograms,
+    connect: ConnectPrograms,
     kept: KeptMaps,
     ration: MemoryLimit,
     making: Making,
@@ -108,6 +114,8 @@ impl BrokerServer {
             roots,
             links,
             egress: Egress::default(),
+            outbound: SentPrograms::new(SentWork::JudgeDestinations),
+            connect: ConnectPrograms::default(),
             kept,
             ration: MemoryLimit::begin(memory::of_the_machine(), clock::instant()),
             making: Making::default(),
@@ -194,13 +202,18 @@ impl BrokerServer {
                     // Attached before the filter, so that flows are known from the first filtered packet on.
                     self.egress.attach(&name, index, interface.framing, &self.pins);
                 }
-                Reply::Attached(self.attach(&interface, mode)?)
+                let attached = self.attach(&interface, mode)?;
+                if self.is_outbound() {
+                    self.attach_outbound(&name, index, interface.framing)?;
+                }
+                Reply::Attached(attached)
             }
             Request::Detach { interface } => {
                 must_be_a_name(&interface)?;
                 self.must_be_in_time()?;
                 self.links.detach(&interface, &self.pins)?;
-                self.egress.detach(&interface, &self.pins)?;
+                self.egress.programs().detach(&interface, &self.pins)?;
+                self.outbound.detach(&interface, &self.pins)?;
                 Reply::Done
             }
             Request::Adopt => {
@@ -217,7 +230,8 @@ impl BrokerServer {
                 [&from, &to].into_iter().chain(&formerly).try_for_each(|name| must_be_a_name(name))?;
                 self.must_be_in_time()?;
                 self.links.rename(&from, &to, formerly.as_deref(), &self.pins)?;
-                self.egress.rename(&from, &to, &self.pins)?;
+                self.egress.programs().rename(&from, &to, &self.pins)?;
+                self.outbound.rename(&from, &to, &self.pins)?;
                 if let Some(counters) = &self.counters {
                     slots::rename(&counters::window(counters)?, &from, &to);
                 }
@@ -294,6 +308,8 @@ impl BrokerServer {
 
     fn remove(&mut self) -> Result<(), KernelError> {
         self.egress.end(&self.pins)?;
+        self.outbound.end(&self.pins)?;
+        self.connect.end(&self.pins)?;
         link::release_all(&self.pins)?;
         let removed = self.pins.remove();
         // If the last reference to a link is a descriptor, the kernel detaches it at once; if it is a pin,
@@ -311,13 +327,29 @@ impl BrokerServer {
         self.published.as_ref().is_some_and(Judge::matches_new)
     }
 
+    /// True if the published judge blocks destinations.
+    fn is_outbound(&self) -> bool {
+        self.published.as_ref().is_some_and(Judge::is_outbound)
+    }
+
+    /// Detaches programs on sent frames that this judge does not need.
     fn end_unwanted_egress(&mut self, judge: &Judge) -> Result<(), KernelError> {
-        if judge.matches_new() { Ok(()) } else { self.egress.end(&self.pins) }
+        if !judge.matches_new() {
+            self.egress.end(&self.pins)?;
+        }
+        if judge.is_outbound() {
+            return Ok(());
+        }
+        self.outbound.end(&self.pins)?;
+        self.connect.end(&self.pins)
     }
 
     fn look(&mut self) -> Vec<Link> {
         let mut links = self.links.look(&self.pins);
-        links.iter_mut().for_each(|link| link.egress = self.egress.why_not(&link.name));
+        for link in &mut links {
+            link.egress = self.egress.programs().why_not(&link.name);
+            link.outbound = self.outbound.why_not(&link.name);
+        }
         links
     }
 }

@@ -16,9 +16,10 @@ use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
 use thiserror::Error;
 
 use super::super::KernelError;
+use super::super::hook::Hook;
 use super::counters;
 use super::pins::Pins;
-use super::request::MapUse;
+use super::request::{MapName, MapUse};
 
 /// The bytes of an instruction that contains a 64-bit number (RFC 9669, section 5.4).
 const INSTRUCTION: usize = 16;
@@ -32,36 +33,57 @@ const SAMPLES: &str = "SAMPLES";
 /// The program's constants, in its read-only data.
 const SETTINGS: &str = "SETTINGS";
 
-/// Open tables, with their names in the program.
-pub struct Tables(Vec<(&'static str, MapData)>);
+/// Tables that are open, by name.
+pub struct Tables(Vec<(TableName, MapData)>);
+
+/// What a table is called in the program.
+#[derive(Clone, Copy)]
+enum TableName {
+    /// As a map of a set; which of the sets it is depends on the hook.
+    OfSet(MapName),
+    Alone(&'static str),
+}
+
+impl TableName {
+    /// The name in the program for this hook. None if that does not read the table.
+    fn at(self, hook: Hook) -> Option<&'static str> {
+        match self {
+            Self::OfSet(map) => map.seen_at(hook).map(MapName::symbol),
+            Self::Alone(name) => Some(name),
+        }
+    }
+}
 
 impl Tables {
     /// Opens the maps that are pinned for `maps`, and the counters.
     pub fn open(maps: &[MapUse], pins: &Pins) -> Result<Self, KernelError> {
-        let tables = maps.iter().map(|map| (map.map.symbol(), pins.table(*map)));
+        let tables = maps.iter().map(|map| (TableName::OfSet(map.map), pins.table(*map)));
         let open = |(name, pin)| {
             let opened = MapData::from_pin(pin);
             Ok((name, opened.map_err(|error| KernelError::load("open a table", error))?))
         };
-        let all = tables.chain([(counters::SYMBOL, pins.counters())]);
+        let all = tables.chain([(TableName::Alone(counters::SYMBOL), pins.counters())]);
         all.map(open).collect::<Result<_, _>>().map(Self)
     }
 
     /// Adds own flows, for a judge that checks them.
     pub fn open_flows(&mut self, pins: &Pins) -> Result<(), KernelError> {
         let opened = MapData::from_pin(pins.flows());
-        self.0.push((FLOWS, opened.map_err(|error| KernelError::load("open own flows", error))?));
+        self.0.push((
+            TableName::Alone(FLOWS),
+            opened.map_err(|error| KernelError::load("open own flows", error))?,
+        ));
         Ok(())
     }
 
     /// Adds the ring of samples, for a judge that samples drops.
     pub fn add_samples(&mut self, ring: MapData) {
-        self.0.push((SAMPLES, ring));
+        self.0.push((TableName::Alone(SAMPLES), ring));
     }
 
-    /// Returns `object` with these tables. It is valid while they are open.
-    pub fn write_into(&self, object: &[u8]) -> Result<Vec<u8>, object::Error> {
-        let maps = self.0.iter().map(|(name, map)| (*name, map.fd().as_fd()));
+    /// Returns `object` with the tables for this hook. It is valid while they are open.
+    pub fn write_into(&self, object: &[u8], hook: Hook) -> Result<Vec<u8>, object::Error> {
+        let maps = self.0.iter().filter_map(|(name, map)| Some((name.at(hook)?, map.fd().as_fd())));
         written(object, &maps.collect::<Vec<_>>())
     }
 }

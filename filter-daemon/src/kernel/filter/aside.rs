@@ -57,7 +57,7 @@ impl Filter {
                 let clauses = self.clauses_in_use();
                 let has_clause = match name {
                     SetName::Clause(slot) => published.clauses[slot.number()] == clauses[slot.number()],
-                    SetName::Block | SetName::Allow => true,
+                    SetName::Block | SetName::Allow | SetName::Out => true,
                 };
                 has_word && has_clause && self.sets[name].sees(targets, &published.sets[name])
             })

@@ -10,7 +10,7 @@ use filter_common::sets::{PerSet, SetName, Slot};
 use super::Filter;
 use crate::kernel::broker::counts::PacketCounts;
 use crate::kernel::broker::request::{Reply, Request};
-use crate::kernel::seen::{PublishedTables, SetWindows};
+use crate::kernel::seen::{PublishedTables, SentTables, SetWindows};
 use crate::kernel::window::Window;
 use crate::kernel::{KernelError, ListCount, Occupancy};
 
@@ -19,6 +19,12 @@ impl Filter {
     /// tables.
     pub fn judge(&self, source: Source) -> Verdict {
         self.seen().map_or(Reason::Unlisted.verdict(), |seen| judge_source(source, &seen))
+    }
+
+    /// The verdict that a packet to this address gets now. It is judged as if it were a source.
+    pub fn judge_sent(&self, destination: Source) -> Verdict {
+        let judged = |seen| judge_source(destination, &SentTables(seen)).outbound();
+        self.seen().map_or(Reason::Unlisted.verdict(), judged)
     }
 
     /// The clauses that drop a packet from `source` if they match its port. For sources that are not dropped
@@ -95,9 +101,9 @@ impl Filter {
         [self.sets.allow.addresses.occupancy(), self.sets.allow.six.occupancy()]
     }
 
-    /// How full the tables for the ports of one clause are, and the memory of its prefixes.
-    pub fn on_ports(&self, slot: Slot) -> ([Occupancy; 2], [u64; 2]) {
-        let set = &self.sets[SetName::Clause(slot)];
+    /// How full the tables of one set are, and the memory of its prefixes.
+    pub fn occupancy_of(&self, name: SetName) -> ([Occupancy; 2], [u64; 2]) {
+        let set = &self.sets[name];
         let SetWindows { networks, levels, .. } = set.windows();
         let bytes = |window: Option<&Window>, labels: Option<&Window>| {
             window.map_or(0, Window::bytes) + labels.map_or(0, Window::bytes)

@@ -95,10 +95,10 @@ impl Filter {
         }
         for (name, set) in self.sets.iter_mut() {
             match name {
-                SetName::Allow | SetName::Clause(_) if needs[name].is_empty() => {
+                SetName::Allow | SetName::Clause(_) | SetName::Out if needs[name].is_empty() => {
                     set.drop_next(&mut self.maps)
                 }
-                SetName::Block | SetName::Allow | SetName::Clause(_) => {
+                SetName::Block | SetName::Allow | SetName::Clause(_) | SetName::Out => {
                     set.tidy(&needs[name], &mut self.maps)
                 }
             }

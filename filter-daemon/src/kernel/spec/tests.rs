@@ -22,7 +22,8 @@ const PLACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/proof/setting
 
 #[test]
 fn judge_settings_match_the_proof() {
-    let told: String = specs().map(|spec| line(&spec)).collect();
+    let received = |(block, allow)| spec(PerSet { block, allow, ..Default::default() }).words();
+    let told: String = pairs().map(|sets| line(received(sets))).collect();
     if env::var_os("PROOF_SETTINGS").is_some_and(|choice| choice == "write") {
         fs::write(PLACE, &told).expect("the tree can be written to");
     }
@@ -33,23 +34,39 @@ fn judge_settings_match_the_proof() {
     );
 }
 
+/// The proof of the judge of sent frames needs no settings of its own.
+#[test]
+fn sent_frames_have_the_same_settings() {
+    let sent = |(out, allow)| spec(PerSet { out, allow, ..Default::default() }).words().of_sent();
+    assert!(pairs().map(sent).all(|settings| (settings.outbound, settings.match_new) == (1, 0)));
+    let told: String = pairs().map(|sets| line(sent(sets))).collect();
+    assert!(
+        fs::read_to_string(PLACE).expect("the tree has it") == told,
+        "judges of sent frames get other settings"
+    );
+}
+
 /// Steps through the sizes of levels by this many. The first is the smallest, and repeated cycles reach all
 /// sizes.
 const LEVELS_APART: usize = 64;
 
 /// Each set to block, together with its predecessor as the set to allow. Each set thereby occurs once in each
 /// role.
-fn specs() -> impl Iterator<Item = JudgeSpec> {
+fn pairs() -> impl Iterator<Item = (SetSpec, SetSpec)> {
     let sets: Vec<SetSpec> = sets().collect();
     let before = sets.clone().into_iter().cycle().skip(sets.len() - 1);
-    sets.into_iter().zip(before).map(|(block, allow)| JudgeSpec {
+    sets.into_iter().zip(before)
+}
+
+fn spec(sets: PerSet<SetSpec>) -> JudgeSpec {
+    JudgeSpec {
         settings: blocklist::Settings::default(),
-        sets: PerSet { block, allow, clauses: Default::default() },
+        sets,
         clauses: Default::default(),
         overlap: None,
         lists: None,
         samples: 0,
-    })
+    }
 }
 
 /// The empty set, then each size of IPv4 with one of IPv6. The smaller IPv6 sizes are repeated with other
@@ -88,8 +105,7 @@ fn turns(all: impl Iterator<Item = Geometry>) -> Vec<Geometry> {
 }
 
 /// The nonzero words of both sets by number, without keys and without everything after the IPv6 key.
-fn line(spec: &JudgeSpec) -> String {
-    let mut settings = spec.words();
+fn line(mut settings: Settings) -> String {
     let sets = &mut settings.sets;
     [&mut sets.block, &mut sets.allow].into_iter().for_each(|set| set.addresses4.key = Default::default());
     let number = |byte: usize| byte / size_of::<u64>();

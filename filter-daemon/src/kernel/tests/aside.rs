@@ -25,7 +25,7 @@ impl Owner {
     }
 
     fn reserve_aside(&mut self, more: &Targets) -> Result<bool, KernelError> {
-        let needs = self.protection.needs_with(SetName::Block, more);
+        let needs = self.protection.needs_with(SetName::Block.into(), more);
         let (filter, blocklist) = self.protection.parts();
         filter.reserve_aside(&needs, blocklist)
     }
@@ -77,7 +77,7 @@ fn additions_do_not_wait_for_new_clause() {
     let ssh = Clause::new(false, Range::new(22, 22)).expect("it is one range");
     blocklist.restrict(list, ssh).expect("there is a slot");
     let set = owner.protection.blocklist().lists().get(list).set();
-    let needs = owner.protection.needs_with(set, &Targets::from_iter([four(1000)]));
+    let needs = owner.protection.needs_with(set.into(), &Targets::from_iter([four(1000)]));
     let (filter, blocklist) = owner.protection.parts();
     assert!(!filter.reserve_aside(&needs, blocklist).expect("there is memory"), "it takes a while");
     let of = |number| Targets::from_iter([four(number)]);
@@ -145,7 +145,7 @@ fn larger_table_shares_the_awaited_judge() {
     let mut owner = Owner::waiting();
     let before = owner.kernel.waits_for_judges();
     let more: Targets = (300..2000).map(four).collect();
-    let needs = owner.protection.needs_with(SetName::Block, &more);
+    let needs = owner.protection.needs_with(SetName::Block.into(), &more);
     let (filter, blocklist) = owner.protection.parts();
     assert!(filter.grow_aside(&needs, blocklist).expect("there is memory").addresses);
     while owner.filter().is_growing() || owner.filter().is_awaiting_judge() {

@@ -48,7 +48,7 @@ impl Owner {
 
     /// Makes room for all of these at once, before any is added.
     pub fn reserve(&mut self, more: impl Iterator<Item = Target>) -> Result<(), KernelError> {
-        let needs = self.protection.needs_with(SetName::Block, &more.collect());
+        let needs = self.protection.needs_with(SetName::Block.into(), &more.collect());
         let (filter, blocklist) = self.protection.parts();
         filter.reserve(&needs, blocklist)
     }
@@ -56,7 +56,7 @@ impl Owner {
     /// Starts growing until there is room for these, too. Does not wait.
     fn grow_for(&mut self, more: impl Iterator<Item = Target>) -> Result<GrowingFamilies, KernelError> {
         let more: Targets = more.collect();
-        let needs = self.protection.needs_with(SetName::Block, &more);
+        let needs = self.protection.needs_with(SetName::Block.into(), &more);
         let (filter, blocklist) = self.protection.parts();
         filter.grow_aside(&needs, blocklist)
     }

@@ -24,6 +24,7 @@ use crate::kernel::broker::counts::PacketCounts;
 use crate::kernel::broker::kept::KeptMaps;
 use crate::kernel::broker::request::{Blueprint, EarlierPins, MapName, MapPart, MapUse, Reply, Request};
 use crate::kernel::broker::size;
+use crate::kernel::hook::Hook;
 use crate::kernel::interface::Framing;
 use crate::kernel::seen::{PublishedTables, SetWindows};
 use crate::kernel::window::Window;
@@ -139,13 +140,18 @@ impl KernelInMemory {
 
     /// The verdicts for packets from these sources.
     pub fn judge_all(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
-        self.state().judge_all(sources)
+        self.judge_at(Hook::Xdp, sources)
+    }
+
+    /// The verdicts at this hook: for packets from these, or for sent packets to these.
+    pub fn judge_at(&self, hook: Hook, addresses: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
+        self.state().judge_at(hook, addresses)
     }
 
     /// The labels of the lists that packets from these sources count for, if they are blocked.
     pub fn labels(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Option<Label>> {
         let state = self.state();
-        let seen = state.seen();
+        let seen = state.seen_at(Hook::Xdp);
         sources.into_iter().map(|source| seen.as_ref()?.label(source)).collect()
     }
 
@@ -168,18 +174,24 @@ impl BrokerHost for KernelInMemory {
 }
 
 impl MemoryState {
-    fn judge_all(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
-        let Some(seen) = self.seen() else {
-            return sources.into_iter().map(|_| Reason::Unlisted.verdict()).collect();
+    fn judge_at(&self, hook: Hook, addresses: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
+        let Some(seen) = self.seen_at(hook) else {
+            return addresses.into_iter().map(|_| Reason::Unlisted.verdict()).collect();
         };
-        sources.into_iter().map(|source| judge_source(source, &seen)).collect()
+        addresses.into_iter().map(|address| judge_source(address, &seen)).collect()
     }
 
-    fn seen(&self) -> Option<PublishedTables<'_>> {
+    /// The watched sources before the judge of packets that come in.
+    fn judge_watched(&self) -> Vec<Verdict> {
+        self.judge_at(Hook::Xdp, self.watched.iter().copied())
+    }
+
+    fn seen_at(&self, hook: Hook) -> Option<PublishedTables<'_>> {
         let published = self.published.as_ref()?;
         let words = |set, part| {
             let mut maps = published.maps.iter();
-            maps.find(|(map, _)| map.map == MapName { set, part }).map(|(_, window)| window)
+            maps.find(|(map, _)| map.map.seen_at(hook) == Some(MapName { set, part }))
+                .map(|(_, window)| window)
         };
         let windows = |set| SetWindows {
             addresses: words(set, MapPart::Addresses),
@@ -194,7 +206,7 @@ impl MemoryState {
             six: words(set, MapPart::SixLabels),
         };
         Some(PublishedTables {
-            settings: *published.settings,
+            settings: if hook.is_sent() { published.settings.of_sent() } else { *published.settings },
             sets: PerSet::from_fn(windows),
             overlap: words(SetName::Allow, MapPart::Overlap),
             labels: PerSet::from_fn(labels),
@@ -239,9 +251,9 @@ impl MemoryState {
                 self.ready = Some(blueprint);
             }
             Request::Publish => {
-                let before = self.judge_all(self.watched.iter().copied());
+                let before = self.judge_watched();
                 self.publish()?;
-                self.met = Some([before, self.judge_all(self.watched.iter().copied())]);
+                self.met = Some([before, self.judge_watched()]);
             }
             Request::Attach { index, .. } => {
                 let attached = Attachment {

@@ -111,7 +111,8 @@ impl World {
                 Ok(())
             }
             Step::Foresee(targets) => {
-                let needs = self.protection.needs_with(SetName::Block, &targets.iter().copied().collect());
+                let needs =
+                    self.protection.needs_with(SetName::Block.into(), &targets.iter().copied().collect());
                 let (filter, blocklist) = self.protection.parts();
                 filter.reserve_aside(&needs, blocklist).map(drop).map_err(CommitError::from)
             }
@@ -198,7 +199,7 @@ impl World {
 
     fn add(&mut self, targets: &[Target], waits: bool) -> Result<(), CommitError> {
         let targets: Targets = targets.iter().copied().collect();
-        let needs = self.protection.needs_with(SetName::Block, &targets);
+        let needs = self.protection.needs_with(SetName::Block.into(), &targets);
         let is_small = targets.len() < 4;
         if waits && !is_small && !self.filter().has_room(&needs) {
             // Waits for its turn, as a client does. If no larger table can be made in the background, the

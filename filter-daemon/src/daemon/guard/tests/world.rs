@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use filter_common::direction::Direction;
 use filter_common::packet::Source;
 use filter_common::target::{Prefix, Target};
 
@@ -26,8 +27,8 @@ pub(super) struct TestConfiguration {
     lists: Vec<TestList>,
 }
 
-/// The name of a list, how long its entries stay after it no longer names them, and its targets.
-type TestList = (&'static str, Option<Duration>, Targets);
+/// The name of a list, its direction, how long its entries stay after it no longer names them, and its targets.
+type TestList = (&'static str, Direction, Option<Duration>, Targets);
 
 impl TestConfiguration {
     /// Whether the lists hold nothing but very wide targets.
@@ -56,9 +57,16 @@ pub(super) fn plan(random: &mut Random, before: &TestConfiguration) -> TestConfi
         [("one", 30, [2, 4]), ("two", 8, [4, 6]), ("partners", 6, [1, 3])].map(|(name, most, hours)| {
             let hours = [None, Some(hours[0]), Some(hours[1])][random.below(3)];
             let ttl = hours.map(|hours: u64| Duration::from_secs(hours * 3600));
+            let direction = match name {
+                "one" => Direction::ALL[random.below(3)],
+                "two" => Direction::Out,
+                _ => Direction::In,
+            };
             match before.lists.iter().find(|list| list.0 == name && random.below(2) == 0) {
-                Some((_, ttl, named)) => (name, *ttl, named.iter().chain(few(random, 3).iter()).collect()),
-                None => (name, ttl, few(random, most)),
+                Some((.., ttl, named)) => {
+                    (name, direction, *ttl, named.iter().chain(few(random, 3).iter()).collect())
+                }
+                None => (name, direction, ttl, few(random, most)),
             }
         });
     let lists = lists.into_iter().filter(|_| random.below(3) > 0).collect();
@@ -76,7 +84,7 @@ pub(super) fn plan(random: &mut Random, before: &TestConfiguration) -> TestConfi
 
 /// The plan as the reading thread would return it.
 pub(super) fn loaded(plan: &TestConfiguration, blocklist: &Blocklist) -> Loaded {
-    let lists = plan.lists.iter().map(|(name, ttl, targets)| {
+    let lists = plan.lists.iter().map(|(name, direction, ttl, targets)| {
         let (name, path): (Arc<str>, _) = ((*name).into(), format!("/lists/{name}").into());
         let polarity = if &*name == "partners" { Polarity::Allow } else { Polarity::Block };
         let (entries, before) = (targets.len() as u64, blocklist.lists().find(&name));
@@ -108,7 +116,7 @@ pub(super) fn loaded(plan: &TestConfiguration, blocklist: &Blocklist) -> Loaded 
             ttl: *ttl,
             how: ReadOptions::recognised(SpecialRanges::INCLUDED),
             limits: Limits::default(),
-            meaning: Meaning { polarity, ports: None, reach: Reach::AS_GIVEN },
+            meaning: Meaning { polarity, ports: None, direction: *direction, reach: Reach::AS_GIVEN },
             before,
             turned: None,
             was: None,

@@ -41,8 +41,8 @@ impl WatchedInterface {
             Some(link) => {
                 attached.index = link.index;
                 self.before.clone_from(&link.before);
-                let since = self.forgetful.take().map_or_else(clock::instant, |(since, _)| since);
-                self.forgetful = link.egress.clone().map(|why| (since, why));
+                note_refusal(&mut self.forgetful, link.egress.as_ref());
+                note_refusal(&mut self.unsent, link.outbound.as_ref());
                 let under = reality.under(link);
                 let is_xdp = under.is_some_and(|under| under.occupant.is_some());
                 attached.mode = link.mode.or(is_xdp.then_some(AttachMode::Native)).or(attached.mode);
@@ -211,6 +211,12 @@ impl WatchedInterface {
         self.state = InterfaceState::Attached(attached, AttachedTo::Here);
         self.since = clock::now();
     }
+}
+
+/// Stores why something is not so, and since when.
+fn note_refusal(noted: &mut Option<(Instant, String)>, why: Option<&String>) {
+    let since = noted.take().map_or_else(clock::instant, |(since, _)| since);
+    *noted = why.map(|why| (since, why.clone()));
 }
 
 /// An interface that refused the filter.

@@ -11,6 +11,7 @@ use super::super::held::{HeldLink, LinkState};
 use super::super::pins::Pins;
 use super::super::root::{NAME_TC, Root};
 use super::super::roots::Roots;
+use super::super::sent_work::SentWork;
 use super::super::tc::{self, TcAttachment, TcSide};
 use super::{HeldFilter, Judges, Links};
 use crate::config::pin;
@@ -79,12 +80,17 @@ impl HeldFilter {
 
 /// True if the attachment that is pinned there is still on an interface, in any network namespace.
 pub fn is_on_an_interface(path: &Path) -> bool {
-    opened(path).is_some_and(|mut found| found.state().is_some())
+    opened(path, TcSide::Received).is_some_and(|mut found| found.state().is_some())
+}
+
+/// The hook of the attachment that is pinned there, on received frames.
+pub fn hook_of_pin(path: &Path, pins: &Pins) -> Option<Hook> {
+    hook_on(TcSide::Received, path, pins)
 }
 
 /// The hook of the attachment that is pinned there. It is that of the root program it has.
-pub fn hook_of_pin(path: &Path, pins: &Pins) -> Option<Hook> {
-    let mut found = opened(path)?;
+fn hook_on(side: TcSide, path: &Path, pins: &Pins) -> Option<Hook> {
+    let mut found = opened(path, side)?;
     if let OpenedPin::Xdp(_) = found {
         return Some(Hook::Xdp);
     }
@@ -93,7 +99,11 @@ pub fn hook_of_pin(path: &Path, pins: &Pins) -> Option<Hook> {
         let roots = [pins.root(*hook), pins.new_root(*hook)];
         roots.iter().any(|root| ProgramInfo::from_pin(root).is_ok_and(|root| root.id() == program))
     };
-    Hook::ALL.into_iter().find(is_root).or(Some(Hook::Tc))
+    let unknown = match side {
+        TcSide::Received => Hook::Tc,
+        TcSide::Sent => Hook::Sent,
+    };
+    Hook::ALL.into_iter().find(is_root).or(Some(unknown))
 }
 
 /// Gives every pinned attachment whose root is `chosen` that root.
@@ -102,14 +112,17 @@ pub fn hand_over(
     pins: &Pins,
     chosen: impl Fn(Hook, &Root) -> bool,
 ) -> Result<(), KernelError> {
-    for path in pins.links() {
+    let received = pins.links().into_iter().map(|path| (path, TcSide::Received));
+    let work = SentWork::JudgeDestinations;
+    let sent = pins.all_sent(work).into_iter().map(|name| (pins.sent(work, &name), TcSide::Sent));
+    for (path, side) in received.chain(sent) {
         if !path.is_symlink() {
             pins.must_be_ours(&path)?;
         }
-        let Some(hook) = hook_of_pin(&path, pins) else { continue };
+        let Some(hook) = hook_on(side, &path, pins) else { continue };
         let root = roots.get(hook)?;
         if chosen(hook, root) {
-            give(&path, root)?;
+            give(&path, side, root)?;
         }
     }
     Ok(())
@@ -143,9 +156,9 @@ impl OpenedPin {
     }
 }
 
-fn opened(path: &Path) -> Option<OpenedPin> {
+fn opened(path: &Path, side: TcSide) -> Option<OpenedPin> {
     if path.is_symlink() {
-        return TcAttachment::noted(path, TcSide::Received, NAME_TC).map(OpenedPin::Tc);
+        return TcAttachment::noted(path, side, NAME_TC).map(OpenedPin::Tc);
     }
     let link = FdLink::from(PinnedLink::from_pin(path).ok()?);
     let is_tcx = matches!(link.info().ok()?.link_type().ok()?, LinkType::Tcx);
@@ -153,9 +166,9 @@ fn opened(path: &Path) -> Option<OpenedPin> {
     Some(if is_tcx { OpenedPin::Tc(TcAttachment::Tcx(held)) } else { OpenedPin::Xdp(held) })
 }
 
-fn give(path: &Path, root: &mut Root) -> Result<(), KernelError> {
+fn give(path: &Path, side: TcSide, root: &mut Root) -> Result<(), KernelError> {
     let given = match root.program().tc() {
-        Some(program) => tc::give(path, TcSide::Received, NAME_TC, program),
+        Some(program) => tc::give(path, side, NAME_TC, program),
         None => match root.program().update_xdp(path) {
             // The link's interface is gone, so there is nothing to filter.
             Err(error) => {
@@ -172,7 +185,8 @@ fn adopted(path: &Path, judges: &mut impl Judges, pins: &Pins) -> Result<Option<
     if !path.is_symlink() {
         pins.must_be_ours(path)?;
     }
-    let found = opened(path).ok_or_else(|| KernelError::refused("open a pinned link", "it is none"))?;
+    let found = opened(path, TcSide::Received)
+        .ok_or_else(|| KernelError::refused("open a pinned link", "it is none"))?;
     let hook = hook_of_pin(path, pins);
     let mut held = match found {
         OpenedPin::Xdp(held) => HeldFilter::Xdp(held),
@@ -191,7 +205,7 @@ fn adopted(path: &Path, judges: &mut impl Judges, pins: &Pins) -> Result<Option<
     };
     let root = judges.root(held.hook())?;
     if program != root.id()? {
-        give(path, root)?;
+        give(path, TcSide::Received, root)?;
         let path = printable::path(path);
         if root.is_new() {
             warn!(

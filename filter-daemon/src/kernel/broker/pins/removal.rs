@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::super::sent_work::SentWork;
 use super::{NEW_COUNTERS, Pins, SUCCESSOR, entries, is_bpffs, remove_pin};
 use crate::config::pin;
 use crate::kernel::KernelError;
@@ -54,7 +55,7 @@ impl Pins {
         files.all(|path| !path.exists())
             && parts.iter().all(|part| entries(part).is_empty())
             && self.all_versions().is_empty()
-            && self.have_no_flows()
+            && self.have_nothing_sent()
     }
 
     /// Removes all our pins, and with the last pin of a link its attachment. Returns the remaining files.
@@ -64,6 +65,8 @@ impl Pins {
         self.links_aside().iter().try_for_each(|name| self.forget_link_aside(name))?;
         self.clear("links", |pin| pin::spelled(pin).is_some())?;
         self.forget_flows()?;
+        self.forget_connect()?;
+        SentWork::ALL.into_iter().try_for_each(|work| self.forget_all_sent(work))?;
         for part in ["tables", SUCCESSOR] {
             self.clear(part, |name| name.rsplit_once('-').is_some())?;
         }

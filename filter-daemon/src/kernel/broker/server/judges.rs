@@ -13,6 +13,7 @@ use super::super::tc::{self, TcSide};
 use super::{BrokerServer, mend};
 use crate::config::Mode;
 use crate::kernel::hook::Hook;
+use crate::kernel::interface::Framing;
 use crate::kernel::{Attachment, KernelError, KernelInterface};
 
 /// Roots whose judge is loaded when they are first needed.
@@ -50,7 +51,7 @@ impl BrokerServer {
             }
         }
         let ring = self.begin_judge(&blueprint)?;
-        self.foreseen = Some(self.loader.foresee(self.hooks(), blueprint, &self.pins, ring)?);
+        self.foreseen = Some(self.loader.foresee(self.hooks(&blueprint), blueprint, &self.pins, ring)?);
         Ok(Reply::NotYet)
     }
 
@@ -60,7 +61,7 @@ impl BrokerServer {
         let foreseen = self.foreseen.take_if(|foreseen| foreseen.is(&blueprint));
         self.ready = Some(match foreseen {
             Some(foreseen) => foreseen.judge()?,
-            None => self.loader.load(&self.hooks(), blueprint, &self.pins, ring)?,
+            None => self.loader.load(&self.hooks(&blueprint), blueprint, &self.pins, ring)?,
         });
         Ok(())
     }
@@ -77,10 +78,56 @@ impl BrokerServer {
         self.ring_for(blueprint)
     }
 
-    /// The hooks that a judge must have programs for: those in use, and those that are expected to be.
-    pub(super) fn hooks(&self) -> Vec<Hook> {
-        let used = |hook: &Hook| self.links.hooks().any(|its| its == *hook) || self.expected.contains(hook);
+    /// The hooks that a judge from this blueprint must have programs for: those in use, those that are
+    /// expected to be, and those of what the interfaces send.
+    pub(super) fn hooks(&self, blueprint: &Blueprint) -> Vec<Hook> {
+        let received = || self.links.hooks().chain(self.expected.iter().copied());
+        let is_outbound = judge::is_outbound(blueprint);
+        let used = |hook: &Hook| match hook.is_sent() {
+            true => is_outbound && received().any(|its| Hook::sent(its.framing()) == *hook),
+            false => received().any(|its| its == *hook),
+        };
         Hook::ALL.into_iter().filter(used).collect()
+    }
+
+    /// Attaches the judge of destinations wherever it is wanted and missing. `look` reports errors.
+    pub(super) fn mend_outbound(&mut self) -> Result<(), KernelError> {
+        if !self.is_outbound() {
+            return Ok(());
+        }
+        let links = self.links.look(&self.pins);
+        let Self { outbound, roots, .. } = self;
+        let id = |framing| roots.get(Hook::sent(framing)).and_then(|root| root.id()).unwrap_or_default();
+        let missing: Vec<_> = outbound.missing(&links, id);
+        missing.into_iter().try_for_each(|link| self.attach_outbound(&link.name, link.index, link.framing))
+    }
+
+    /// Gives the programs for local calls the settings and tables of the published judge, if it is to have them.
+    pub(super) fn renew_connect(&mut self) -> Result<(), KernelError> {
+        let Some(judge) = self.published.as_ref().filter(|judge| judge.is_outbound()) else { return Ok(()) };
+        if !judge.blueprint().outbound_errors {
+            return self.connect.end(&self.pins);
+        }
+        let tables = Judge::open(judge.blueprint(), &self.pins, None)?;
+        let settings = judge::of_hook(&judge.blueprint().settings, Hook::Sent);
+        self.connect.replace(&settings, &tables, &self.pins);
+        Ok(())
+    }
+
+    /// Attaches the judge of destinations to an interface, replacing our earlier attachment.
+    pub(super) fn attach_outbound(
+        &mut self,
+        name: &str,
+        index: u32,
+        framing: Framing,
+    ) -> Result<(), KernelError> {
+        let ring = self.published_ring()?;
+        let Self { outbound, roots, published, loader, pins, .. } = self;
+        let mut judges = JudgesOnDemand { roots, published, loader, pins, ring };
+        let root = judges.root(Hook::sent(framing));
+        let program = root.map(|root| root.program().tc().expect("the root of a TC hook is a program of TC"));
+        outbound.attach((name, index), NAME_TC, program, pins);
+        Ok(())
     }
 
     /// Makes packets meet the published judge.
@@ -175,7 +222,12 @@ mod tests {
 
     #[test]
     fn judge_with_missing_settings_is_refused() {
-        let of = |words| Blueprint { has_ports: false, settings: vec![0; words], maps: Vec::new() };
+        let of = |words| Blueprint {
+            has_ports: false,
+            outbound_errors: true,
+            settings: vec![0; words],
+            maps: Vec::new(),
+        };
         must_have_all_settings(&of(settings::WORDS)).unwrap();
         for words in [0, settings::WORDS - 1, settings::WORDS + 1] {
             assert!(must_have_all_settings(&of(words)).is_err(), "{words}");

@@ -34,13 +34,15 @@ impl BrokerServer {
             let links = self.links.look(&self.pins);
             self.egress.mend(&links, &self.pins);
         }
-        Ok(())
+        self.outbound.mend_pins(&self.pins, &mut self.mending)?;
+        self.mend_outbound()?;
+        if self.connect.are_incomplete(&self.pins) { self.renew_connect() } else { Ok(()) }
     }
 
     /// Reports the repairs since the last call.
     pub(super) fn mended(&mut self) -> Repairs {
-        let (egress, tampered) = (self.egress.take_newly_attached(), self.mending.take());
-        Repairs { egress, tampered, owner: geteuid().as_raw() }
+        let (egress, tampered) = (self.egress.programs().take_newly_attached(), self.mending.take());
+        Repairs { egress, tampered, owner: geteuid().as_raw(), calls: self.connect.state() }
     }
 
     /// Gives every link of XDP our program again, and returns the program's number. Some drivers (virtio_net)

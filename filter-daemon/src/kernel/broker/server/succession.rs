@@ -59,7 +59,8 @@ impl BrokerServer {
             Some(judge) => {
                 self.end_unwanted_egress(&judge)?;
                 self.published = Some(judge);
-                Ok(())
+                self.mend_outbound()?;
+                self.renew_connect()
             }
             None => Ok(()),
         }
@@ -76,7 +77,8 @@ impl BrokerServer {
             let Some(name) = pin::interface(&path) else { continue };
             if !self.links.has(&name) {
                 self.links.detach(&name, &self.pins)?;
-                self.egress.detach(&name, &self.pins)?;
+                self.egress.programs().detach(&name, &self.pins)?;
+                self.outbound.detach(&name, &self.pins)?;
             }
         }
         Ok(())

@@ -42,7 +42,7 @@ impl BrokerServer {
     pub(super) fn publish(&mut self) -> Result<(), KernelError> {
         let Some(mut judge) = self.ready.take() else { return Ok(()) };
         // Something may have been attached elsewhere since the judge was loaded.
-        let (hooks, ring) = (self.hooks(), self.ring_for_judge(&judge)?);
+        let (hooks, ring) = (self.hooks(judge.blueprint()), self.ring_for_judge(&judge)?);
         self.loader.complete(&mut judge, &hooks, &self.pins, ring)?;
         if !self.is_apart {
             if judge.matches_new() {
@@ -67,6 +67,10 @@ impl BrokerServer {
         self.published = Some(judge);
         // Any other judge loaded in advance is obsolete.
         self.foreseen = None;
+        if !self.is_apart {
+            self.mend_outbound()?;
+            self.renew_connect()?;
+        }
         Ok(())
     }
 
