@@ -207,7 +207,8 @@ fn destinations_can_be_added_live() {
     net.filterd(["add", ATTACKER]).succeeds();
     net.filterd(["remove", "--list", "manual", ATTACKER]).says("held by list `manual-out` (packets to it)");
     // An export can be imported where the list does not exist.
-    let exported = net.filterd(["export", "--format", "json"]).succeeds().json().to_string();
+    let exported = net.filterd(["export", "--format", "json"]).succeeds().json_lines();
+    let exported: String = exported.iter().map(|line| format!("{line}\n")).collect();
     net.file("export.json", &exported);
     net.filterd(["remove", ATTACKER]).succeeds();
     assert_eq!(way.reaches([ATTACKER, ATTACKER6]), [true, false]);
