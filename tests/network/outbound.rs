@@ -185,7 +185,7 @@ fn destinations_can_be_added_live() {
     let mut watching = Watching::of(&net, &["--drops"]);
     net.filterd(["add", "--direction", "out", ATTACKER, "2001:db8:bad::/64"])
         .succeeds()
-        .says("packets to it are dropped; this says nothing about packets from it");
+        .says("packets to it are dropped; packets from it are not blocked by this list");
     assert_eq!(way.reaches([ATTACKER, ATTACKER6, BYSTANDER]), [false, false, true]);
     net.expect(ATTACKER).passes();
     let drop = watching.sees_a_drop();
@@ -203,10 +203,21 @@ fn destinations_can_be_added_live() {
     net.succeed("outbound_errors: false");
     assert_eq!(way.reaches([ATTACKER, BYSTANDER]), [false, true]);
     assert_eq!(egress_programs(&net).len(), 1, "it is there once");
+    net.filterd(["lists"]).succeeds().says("live, out");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.filterd(["remove", "--list", "manual", ATTACKER]).says("held by list `manual-out` (packets to it)");
+    // An export can be imported where the list does not exist.
+    let exported = net.filterd(["export", "--format", "json"]).succeeds().json_lines();
+    let exported: String = exported.iter().map(|line| format!("{line}\n")).collect();
+    net.file("export.json", &exported);
     net.filterd(["remove", ATTACKER]).succeeds();
     assert_eq!(way.reaches([ATTACKER, ATTACKER6]), [true, false]);
     net.filterd(["remove", "--list", "manual-out", "2001:db8:bad::/64"]).succeeds();
     assert_eq!(way.reaches([ATTACKER, ATTACKER6]), [true, true]);
+    let file = net.home().path("export.json").display().to_string();
+    net.filterd(["import", &file]).succeeds();
+    assert_eq!(way.reaches([ATTACKER, ATTACKER6, BYSTANDER]), [false, false, true]);
+    net.expect(ATTACKER).passes();
 }
 
 #[test]
@@ -342,6 +353,7 @@ fn local_calls_fail_only_while_packets_are_dropped() {
         (list.to_owned(), true),
     ] {
         net.configure(&config);
+        net.filterd(["diff"]).exits(1);
         net.filterd(["reload"]).succeeds();
         assert_eq!(are_refused(&net, places), fails, "{config}");
     }
@@ -356,6 +368,26 @@ fn local_calls_fail_only_while_packets_are_dropped() {
     assert!(are_refused(&net, places));
     net.succeed(list);
     assert!(are_refused(&net, places));
+    // Without a daemon a pause ends, for calls as for packets.
+    net.filterd(["pause", "5m"]).succeeds();
+    net.end(Signal::SIGKILL);
+    until(|| calls_to(&net, places) == [[true; 2]; 3], "calls fail again");
+}
+
+/// Found by an outsider: calls failed on a machine where no interface was filtered.
+#[test]
+fn local_calls_fail_only_while_an_interface_is_filtered() {
+    let mut net = Net::new();
+    let places = ["198.51.100.235", "2001:db8:c2::235", "::ffff:198.51.100.235"];
+    net.file("c2.txt", "198.51.100.235\n2001:db8:c2::235\n");
+    let add = "link add other0 type veth peer name other1";
+    net.host().ip(add);
+    net.start("interfaces: [other0]\nlists: [{name: c2, path: $HOME/c2.txt, direction: out}]");
+    assert!(are_refused(&net, places));
+    net.host().ip("link del other0");
+    until(|| calls_to(&net, places) == [[false; 2]; 3], "the programs are gone");
+    net.host().ip(add);
+    until(|| calls_to(&net, places) == [[true; 2]; 3], "the programs are attached again");
 }
 
 /// Does a call to each of these fail, to `sendto` and to `connect`?

@@ -68,7 +68,13 @@ impl Add {
         let mut lines = vec![self.addition.told(outcome, blocked, self.list()) + &but(changed)];
         lines.extend(self.widened(outcome, blocked));
         if self.list() == name::MANUAL_OUT_LIST {
-            lines.push("packets to it are dropped; this says nothing about packets from it".to_owned());
+            // Whether they are dropped stands in other lines if they are not.
+            let to = if blocked == "blocked" {
+                "packets to it are dropped"
+            } else {
+                "this is about packets to it"
+            };
+            lines.push(format!("{to}; packets from it are not blocked by this list"));
         }
         lines.extend(guarded::around(changed));
         lines.extend(allowed(outcome, clock));

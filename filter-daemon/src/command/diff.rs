@@ -61,7 +61,7 @@ fn render(found: &Reply, clock: &Clock) -> String {
     let how = match found.attach_mode.as_deref() {
         Some("native") => " in native mode",
         Some("tc" | "generic") => " by TC",
-        _ => " in native mode, else by TC",
+        _ => " in native mode if its driver can, by TC on veth and elsewhere",
     };
     lines.extend(interfaces("would try to attach to", &found.attach).map(|line| line + how));
     lines.extend(interfaces("would detach from", &found.detach));
@@ -327,7 +327,7 @@ mod tests {
         };
         let expected = "\
 enforce: true, packets would be dropped
-would try to attach to eth1 in native mode, else by TC
+would try to attach to eth1 in native mode if its driver can, by TC on veth and elsewhere
 list `drop` (new): 2,000 entries would come
   + 192.0.2.0
   + 192.0.2.1

@@ -69,6 +69,7 @@ mod tests {
             origin: "file".into(),
             ports: None,
             blocks: None,
+            direction: None,
         };
         let by: Vec<_> = by.iter().map(entry).collect();
         let lists = by.iter().map(|by| by.list.clone()).collect();

@@ -72,6 +72,19 @@ pub fn changed(before: &Config, after: &Config, reload: &ReloadContext<'_>) -> V
             };
             format!("match: {}{now}, {what}", after.matches.name())
         }),
+        (before.outbound_errors != after.outbound_errors).then(|| {
+            let what = match (after.outbound_errors, mood) {
+                (true, Phrasing::Is) => "calls that send to blocked destinations fail at once",
+                (true, Phrasing::Would) => "calls that send to blocked destinations would fail at once",
+                (false, Phrasing::Is) => {
+                    "calls that send to blocked destinations wait, and their packets are dropped"
+                }
+                (false, Phrasing::Would) => {
+                    "calls that send to blocked destinations would wait, and their packets would be dropped"
+                }
+            };
+            format!("outbound_errors: {}{now}, {what}", after.outbound_errors)
+        }),
         (before.durable != after.durable).then(|| format!("durable: {}{now}", after.durable)),
         (before.on_exit != after.on_exit).then(|| format!("on_exit: {}{now}", after.on_exit.name())),
         (before.metrics.listen != after.metrics.listen)

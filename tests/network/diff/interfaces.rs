@@ -91,7 +91,9 @@ fn diff_promises_no_untested_interface() {
         .exits(7)
         .says("nothing would change\n")
         .complains("lo would not be filtered: cannot");
-    for (mode, how) in [("auto", "in native mode, else by TC"), ("tc", "by TC")] {
+    for (mode, how) in
+        [("auto", "in native mode if its driver can, by TC on veth and elsewhere"), ("tc", "by TC")]
+    {
         net.configure(&on("[eth0, lo]", mode));
         net.filterd(["diff"]).exits(1).says(&format!("would try to attach to lo {how}\n"));
     }

@@ -111,6 +111,7 @@ mod tests {
             origin: "live".into(),
             ports: None,
             blocks: None,
+            direction: None,
         };
         let (target, lists) = ("192.0.2.1".into(), vec!["partners".into()]);
         let held = vec![Held { target, lists, by: vec![by], ..Held::default() }];

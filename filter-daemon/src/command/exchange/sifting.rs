@@ -245,13 +245,13 @@ impl ImportSelection {
     fn admit(&mut self, list: Option<&ListName>, allow: bool) -> bool {
         // For a list that was named on the command line, the daemon itself explains a refusal.
         let Some(name) = list.filter(|_| allow || self.asked.list.is_none()) else { return true };
-        let usual = if allow { MANUAL_ALLOW_LIST } else { MANUAL_LIST };
+        let usual: &[&str] = if allow { &[MANUAL_ALLOW_LIST] } else { &[MANUAL_LIST, MANUAL_OUT_LIST] };
         match self.lists.get(name.as_str()) {
             Some((true, allows)) if *allows == allow => return true,
             Some((false, allows)) if *allows == allow => {
                 *self.left.configured.entry(name.to_string()).or_default() += 1;
             }
-            None if !name.is_reserved() || name.as_str() == usual => {
+            None if !name.is_reserved() || usual.contains(&name.as_str()) => {
                 // From now on the list exists, and either blocks or allows.
                 self.lists.insert(name.to_string(), (true, allow));
                 return true;

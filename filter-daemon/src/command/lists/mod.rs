@@ -66,7 +66,8 @@ fn render(lists: &Reply, clock: &Clock) -> String {
 }
 
 fn row(list: &ListDetails, clock: &Clock) -> [String; 7] {
-    let kind = if list.allows { format!("{}, allows", list.kind) } else { list.kind.clone() };
+    let direction = list.direction.as_deref().map(|direction| format!(", {direction}")).unwrap_or_default();
+    let kind = if list.allows { format!("{}, allows", list.kind) } else { list.kind.clone() + &direction };
     // Zero shared entries are not shown.
     let shared = if list.shared == 0 { String::new() } else { count(list.shared) };
     let hits = match &list.hits {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use filter_common::target::Target;
 
+use super::entry::told_direction;
 use super::figure::counted_as;
 use crate::control::wire::entry::{HOST, LIVE};
 use crate::control::wire::reload::then_reload;
@@ -105,7 +106,8 @@ fn entry(by: &HeldBy, held: &Held, is_told: bool) -> String {
         None if by.target == held.target => String::new(),
         None => format!("{} of ", by.target),
     };
-    format!("{other}list `{}`{ports}", by.list)
+    let direction = by.direction.as_deref().map(|word| format!(" ({})", told_direction(word)));
+    format!("{other}list `{}`{ports}{}", by.list, direction.unwrap_or_default())
 }
 
 /// Returns whether this entry blocks only a part of the held target.
@@ -189,7 +191,14 @@ mod tests {
     }
 
     fn by(target: &str, list: &str, origin: &str) -> HeldBy {
-        HeldBy { target: target.into(), list: list.into(), origin: origin.into(), ports: None, blocks: None }
+        HeldBy {
+            target: target.into(),
+            list: list.into(),
+            origin: origin.into(),
+            ports: None,
+            blocks: None,
+            direction: None,
+        }
     }
 
     fn holding(by: Vec<HeldBy>) -> [Held; 1] {

@@ -64,7 +64,9 @@ fn verdict(one: &Tested, paused: Option<&str>) -> String {
     let verdict = match (one.dropped, is_listed, one.idle) {
         (true, ..) => "DROPPED  ",
         (false, ..) if one.partly => "PARTLY   a part of it is dropped",
-        (false, false, _) if !one.allowed_by.is_empty() => "passes   only lists that allow contain it",
+        (false, false, _) if !one.allowed_by.is_empty() && one.to.is_none() => {
+            "passes   only lists that allow contain it"
+        }
         (false, true, _) if !one.allowed_by.is_empty() => "passes   listed, but allowed",
         (false, false, _) if one.to.is_some() => "passes   packets from it are not listed",
         (false, false, _) => "passes   not listed",

@@ -47,4 +47,7 @@ pub struct HeldBy {
     /// The wider prefix that is blocked instead, if the list has `ipv6_prefix`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<String>,
+    /// The direction of packets that the list blocks: `out` or `both`. Default: `in`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<String>,
 }

@@ -411,6 +411,7 @@ fn older_client_can_read_new_fields() {
         origin: "file".into(),
         ports: None,
         blocks: None,
+        direction: None,
     };
     let held = Held {
         target: "192.0.2.1".into(),

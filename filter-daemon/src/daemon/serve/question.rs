@@ -99,6 +99,7 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
         origin: origin(blocklist, claim).to_owned(),
         ports: ports(blocklist, claim),
         blocks: widened_to(claim),
+        direction: direction(blocklist, claim).unusual_name().map(str::to_owned),
     });
     // If one entry blocks on all ports, the ports of the others do not matter.
     let on_ports: Option<BTreeSet<_>> = all().map(|claim| ports(blocklist, claim)).collect();

@@ -61,10 +61,10 @@ impl ConnectPrograms {
         pins.forget_connect().map_err(|error| KernelError::load("remove the pins of cgroup programs", error))
     }
 
-    /// True if one could not be attached, or if someone removed a pin.
-    pub fn are_incomplete(&self, pins: &Pins) -> bool {
+    /// True if one is not attached, or if someone removed a pin.
+    pub fn are_missing(&self, pins: &Pins) -> bool {
         let is_missing = |name: &&'static str| !pins.connect(name).exists();
-        self.refused.is_some() || self.is_attached && CONNECT.iter().any(is_missing)
+        self.refused.is_some() || !self.is_attached || CONNECT.iter().any(is_missing)
     }
 
     /// Whose calls to blocked destinations fail at once.

@@ -205,6 +205,7 @@ impl BrokerServer {
                 let attached = self.attach(&interface, mode)?;
                 if self.is_outbound() {
                     self.attach_outbound(&name, index, interface.framing)?;
+                    self.mend_connect()?;
                 }
                 Reply::Attached(attached)
             }
@@ -214,11 +215,13 @@ impl BrokerServer {
                 self.links.detach(&interface, &self.pins)?;
                 self.egress.programs().detach(&interface, &self.pins)?;
                 self.outbound.detach(&interface, &self.pins)?;
+                self.end_lonely_connect()?;
                 Reply::Done
             }
             Request::Adopt => {
                 self.must_be_in_time()?;
                 self.adopt()?;
+                self.mend_connect()?;
                 Reply::Done
             }
             Request::Expect(hooks) => {
@@ -243,6 +246,7 @@ impl BrokerServer {
             }
             Request::MendPins => {
                 self.mend_pins()?;
+                self.end_lonely_connect()?;
                 Reply::Mended(self.mended())
             }
             Request::Samples => {

@@ -102,11 +102,28 @@ impl BrokerServer {
         missing.into_iter().try_for_each(|link| self.attach_outbound(&link.name, link.index, link.framing))
     }
 
+    /// Attaches the programs for local calls if they are missing, or somebody removed them.
+    pub(super) fn mend_connect(&mut self) -> Result<(), KernelError> {
+        if self.connect.are_missing(&self.pins) { self.renew_connect() } else { Ok(()) }
+    }
+
+    /// Detaches these programs while no interface is filtered: they are never alone.
+    pub(super) fn end_lonely_connect(&mut self) -> Result<(), KernelError> {
+        if self.is_gone || self.is_apart || !self.links.look(&self.pins).is_empty() {
+            return Ok(());
+        }
+        self.connect.end(&self.pins)
+    }
+
     /// Gives the programs for local calls the settings and tables of the published judge, if it is to have them.
+    /// Those of an earlier filterd stay until an interface is attached.
     pub(super) fn renew_connect(&mut self) -> Result<(), KernelError> {
         let Some(judge) = self.published.as_ref().filter(|judge| judge.is_outbound()) else { return Ok(()) };
         if !judge.blueprint().outbound_errors {
             return self.connect.end(&self.pins);
+        }
+        if self.links.is_empty() {
+            return Ok(());
         }
         let tables = Judge::open(judge.blueprint(), &self.pins, None)?;
         let settings = judge::of_hook(&judge.blueprint().settings, Hook::Sent);

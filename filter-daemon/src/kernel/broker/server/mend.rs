@@ -36,7 +36,7 @@ impl BrokerServer {
         }
         self.outbound.mend_pins(&self.pins, &mut self.mending)?;
         self.mend_outbound()?;
-        if self.connect.are_incomplete(&self.pins) { self.renew_connect() } else { Ok(()) }
+        self.mend_connect()
     }
 
     /// Reports the repairs since the last call.

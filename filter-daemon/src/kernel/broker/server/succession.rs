@@ -33,7 +33,9 @@ impl BrokerServer {
         };
         let judge = self.loader.load(&hooks, blueprint, &self.pins, None)?;
         self.roots.meet(&judge)?;
-        self.roots.settle()
+        self.roots.settle()?;
+        self.published = Some(judge);
+        self.renew_connect()
     }
 
     /// Refuses changes to another filterd's pins, except while that filterd waits for us.
