@@ -191,14 +191,8 @@ fn enforce(faults: &mut ValueFaults, node: Node, config: &mut Config) {
 }
 
 fn counters(faults: &mut ValueFaults, node: Node, config: &mut Config) {
-    let Some(word) = faults.text(node, "`counters`") else { return };
-    if let Some((_, counters)) = COUNTERS.iter().find(|(name, _)| *name == word.text) {
-        config.counters = *counters;
-        return;
-    }
-    let meant = nearest(&word.text, COUNTERS.map(|(name, _)| name));
-    let help = meant.map_or("use lists or total".into(), |meant| format!("did you mean {meant}?"));
-    faults.tell(word.node, format!("`counters` cannot be `{}`", excerpt(&word.text)), help);
+    let chosen = choice(faults, node, "counters", COUNTERS, "use lists or total");
+    config.counters = chosen.map_or(config.counters, |(counters, _)| counters);
 }
 
 fn durable(faults: &mut ValueFaults, node: Node, config: &mut Config) {
@@ -207,17 +201,9 @@ fn durable(faults: &mut ValueFaults, node: Node, config: &mut Config) {
 }
 
 fn matches(faults: &mut ValueFaults, node: Node, config: &mut Config) {
-    let Some(word) = faults.text(node, "`match`") else { return };
-    if let Some((_, matches)) = MATCHES.iter().find(|(name, _)| *name == word.text) {
-        config.matches = *matches;
-        return;
-    }
-    let meant = nearest(&word.text, MATCHES.map(|(name, _)| name));
-    let help = meant.map_or(
-        "use all (drop every packet of a blocked source) or new (except replies to this host)".into(),
-        |meant| format!("did you mean {meant}?"),
-    );
-    faults.tell(word.node, format!("`match` cannot be `{}`", excerpt(&word.text)), help);
+    let help = "use all (drop every packet of a blocked source) or new (except replies to this host)";
+    let chosen = choice(faults, node, "match", MATCHES, help);
+    config.matches = chosen.map_or(config.matches, |(matches, _)| matches);
 }
 
 fn outbound_errors(faults: &mut ValueFaults, node: Node, config: &mut Config) {
@@ -228,14 +214,26 @@ fn outbound_errors(faults: &mut ValueFaults, node: Node, config: &mut Config) {
 }
 
 fn on_exit(faults: &mut ValueFaults, node: Node, config: &mut Config) {
-    let Some(word) = faults.text(node, "`on_exit`") else { return };
-    if let Some((_, on_exit)) = ON_EXIT.iter().find(|(name, _)| *name == word.text) {
-        config.on_exit = *on_exit;
-        return;
+    let chosen = choice(faults, node, "on_exit", ON_EXIT, "use detach or keep");
+    config.on_exit = chosen.map_or(config.on_exit, |(on_exit, _)| on_exit);
+}
+
+/// The value that a word stands for, and the node of the word. `help` lists the words.
+fn choice<T: Copy, const COUNT: usize>(
+    faults: &mut ValueFaults,
+    node: Node,
+    key: &str,
+    choices: [(&'static str, T); COUNT],
+    help: &str,
+) -> Option<(T, usize)> {
+    let word = faults.text(node, &format!("`{key}`"))?;
+    if let Some((_, value)) = choices.iter().find(|(name, _)| *name == word.text) {
+        return Some((*value, word.node));
     }
-    let meant = nearest(&word.text, ON_EXIT.map(|(name, _)| name));
-    let help = meant.map_or("use detach or keep".into(), |meant| format!("did you mean {meant}?"));
-    faults.tell(word.node, format!("`on_exit` cannot be `{}`", excerpt(&word.text)), help);
+    let meant = nearest(&word.text, choices.map(|(name, _)| name));
+    let help = meant.map_or_else(|| help.to_owned(), |meant| format!("did you mean {meant}?"));
+    faults.tell(word.node, format!("`{key}` cannot be `{}`", excerpt(&word.text)), help);
+    None
 }
 
 fn targets(faults: &mut ValueFaults, node: Node, subject: &str, targets: &mut Vec<Target>) {
@@ -411,21 +409,12 @@ fn allows(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
     draft.allows = truth(faults, node, "`allow` of a list", meaning).unwrap_or(draft.allows);
 }
 
-const DIRECTIONS: [(&str, Direction); 3] =
-    [("in", Direction::In), ("out", Direction::Out), ("both", Direction::Both)];
-
 fn direction(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
-    let Some(word) = faults.text(node, "`direction`") else { return };
-    if let Some((_, direction)) = DIRECTIONS.iter().find(|(name, _)| *name == word.text) {
-        draft.direction = Some((*direction, word.node));
-        return;
+    let directions = Direction::ALL.map(|direction| (direction.name(), direction));
+    let help = "use in (packets from the listed addresses), out (packets to them) or both";
+    if let Some(chosen) = choice(faults, node, "direction", directions, help) {
+        draft.direction = Some(chosen);
     }
-    let meant = nearest(&word.text, DIRECTIONS.map(|(name, _)| name));
-    let help = meant.map_or(
-        "use in (packets from the listed addresses), out (packets to them) or both".into(),
-        |meant| format!("did you mean {meant}?"),
-    );
-    faults.tell(word.node, format!("`direction` cannot be `{}`", excerpt(&word.text)), help);
 }
 
 /// The direction of a list, which must fit its other keys.
