@@ -102,9 +102,11 @@ impl BrokerServer {
         missing.into_iter().try_for_each(|link| self.attach_outbound(&link.name, link.index, link.framing))
     }
 
-    /// Attaches the programs for local calls if they are missing, or somebody removed them.
+    /// Attaches the programs for local calls if they are missing, or somebody removed them. A successor that waits for
+    /// its turn leaves those of its predecessor.
     pub(super) fn mend_connect(&mut self) -> Result<(), KernelError> {
-        if self.connect.are_missing(&self.pins) { self.renew_connect() } else { Ok(()) }
+        let is_due = !self.is_gone && !self.is_apart && self.connect.are_missing(&self.pins);
+        if is_due { self.renew_connect() } else { Ok(()) }
     }
 
     /// Detaches these programs while no interface is filtered: they are never alone.
@@ -118,11 +120,16 @@ impl BrokerServer {
     /// Gives the programs for local calls the settings and tables of the published judge, if it is to have them.
     /// Those of an earlier filterd stay until an interface is attached.
     pub(super) fn renew_connect(&mut self) -> Result<(), KernelError> {
-        let Some(judge) = self.published.as_ref().filter(|judge| judge.is_outbound()) else { return Ok(()) };
+        if !self.is_outbound() {
+            return Ok(());
+        }
+        // A link whose interface was deleted is none.
+        let is_filtering = !self.links.look(&self.pins).is_empty();
+        let Some(judge) = &self.published else { return Ok(()) };
         if !judge.blueprint().outbound_errors {
             return self.connect.end(&self.pins);
         }
-        if self.links.is_empty() {
+        if !is_filtering {
             return Ok(());
         }
         let tables = Judge::open(judge.blueprint(), &self.pins, None)?;
