@@ -1,5 +1,6 @@
 //! The places of one filterd: its socket, state, pins, configuration and log, all its own.
 
+use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -16,6 +17,9 @@ use tempfile::TempDir;
 use crate::{Reply, leftovers, program};
 
 const BPFFS: &str = "/sys/fs/bpf";
+
+/// Set in guests (tests/vm/init.sh). An emulated kernel may check a program for longer than the usual five seconds.
+const PATIENT: &str = "FILTERD_PATIENT";
 
 /// Where one filterd lives; removed when dropped.
 #[derive(Debug)]
@@ -39,7 +43,7 @@ impl Home {
         let directory = tempfile::Builder::new().prefix(&name).tempdir().expect("/tmp can be written");
         // The daemon is another user, and reads configuration and lists here.
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("it is ours");
-        Self { directory, pins: Path::new(BPFFS).join(name), is_patient: AtomicBool::new(false) }
+        Self { directory, pins: Path::new(BPFFS).join(name), is_patient: AtomicBool::new(env::var_os(PATIENT).is_some()) }
     }
 
     /// A file of this home.
