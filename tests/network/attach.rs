@@ -145,7 +145,9 @@ fn foreign_programs_of_tc_are_kept_and_still_work() {
         net.start(&format!("block: [203.0.113.7, \"{ATTACKER6}\"]"));
         net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).dropped();
         net.expect(BYSTANDER6).passes();
-        assert_eq!((net.counted("ipv4_address"), net.counted("unlisted")), (1, 2), "by a link: {by_link}");
+        // The kernel itself may send a frame, such as a router solicitation.
+        let counted = (net.counted("ipv4_address"), net.counted("unlisted"));
+        assert!(counted.0 == 1 && counted.1 >= 2, "by a link: {by_link}: {counted:?}");
         net.stop();
         net.expect(BYSTANDER).dropped();
         net.expect(ATTACKER6).passes();
