@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustls::crypto::ring;
+use serde::Deserialize;
+use ureq::config::AutoHeaderValue;
 use ureq::http::{HeaderName, Response, header};
-use ureq::tls::{RootCerts, TlsConfig};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::{Connector, RustlsConnector};
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, RequestBuilder};
 
+use super::api::ApiRequest;
 use super::authorities::Authorities;
 use super::connector::RecordingConnector;
 use super::error::{BadRedirect, FetchError};
@@ -37,6 +40,10 @@ const MOST_HEADER: usize = 32 * 1024;
 /// Longer tags are not kept.
 const LONGEST_TAG: usize = 1024;
 
+/// The most bytes that are read of an API's error, and kept of its message.
+const MOST_ERROR: u64 = 4096;
+const LONGEST_MESSAGE: usize = 300;
+
 const AGENT: &str = concat!("filterd/", env!("CARGO_PKG_VERSION"));
 
 /// The state of one fetch.
@@ -56,7 +63,11 @@ pub fn fetch(order: &FetchOrder, authorities: &Authorities, to: &mut UnixStream)
         connected: RecordingConnector::to(&configured),
         begun: clock::instant(),
     };
-    let response = match talk.follow() {
+    let answered = match &order.api {
+        Some(_) => talk.ask_api(),
+        None => talk.follow(),
+    };
+    let response = match answered {
         Ok(response) => response,
         Err(error) => return message::send(to, &FetchHead::Failed(error)),
     };
@@ -87,13 +98,47 @@ impl FetchSession<'_> {
         Err(FetchError::Redirect { to: url.to_string(), why: BadRedirect::TooMany })
     }
 
+    /// Sends the request to an API, which must answer itself and announce the end of its answer.
+    fn ask_api(&self) -> Result<Response<Body>, FetchError> {
+        let url = &self.order.url;
+        let response = self.ask(url)?;
+        match response.status().as_u16() {
+            200 | 201 if tells_its_end(&response) => packed_as_asked(response),
+            200 | 201 => {
+                let why = "the server gave no size".to_owned();
+                Err(FetchError::BrokenOff { bytes: 0, why })
+            }
+            301..=303 | 307 | 308 => {
+                let location = header(&response, &header::LOCATION);
+                let to = location.map_or_else(|| "nowhere".to_owned(), |to| shown_target(url, &to));
+                Err(FetchError::Redirect { to, why: BadRedirect::OfApi })
+            }
+            status => {
+                let after = retry_after(&response);
+                Err(FetchError::ApiStatus { status, after, message: api_message(response) })
+            }
+        }
+    }
+
     fn knows_something(&self) -> bool {
         self.order.etag.is_some() || self.order.last_modified.is_some()
     }
 
     /// Each request uses a new connection, so that the address of its host is looked up and judged again.
     fn ask(&self, url: &Url) -> Result<Response<Body>, FetchError> {
-        let mut request = self.agent(url)?.get(url.uri());
+        let agent = self.agent(url)?;
+        let body = self.order.api.as_ref().and_then(|api| api.body.as_deref());
+        let answered = match body {
+            Some(body) => {
+                let request = agent.post(url.uri()).content_type("application/json");
+                self.with_headers(url, request).send(body)
+            }
+            None => self.with_headers(url, agent.get(url.uri())).call(),
+        };
+        answered.map_err(|error| self.trouble(url).of(error, 0))
+    }
+
+    fn with_headers<B>(&self, url: &Url, mut request: RequestBuilder<B>) -> RequestBuilder<B> {
         if let Some((name, value)) = self.order.credentials_for(url) {
             request = request.header(name, value);
         }
@@ -103,23 +148,24 @@ impl FetchSession<'_> {
         if let Some(then) = &self.order.last_modified {
             request = request.header(header::IF_MODIFIED_SINCE, then);
         }
-        request.call().map_err(|error| self.trouble(url).of(error, 0))
+        request
     }
 
     fn agent(&self, url: &Url) -> Result<Agent, FetchError> {
-        let roots = match self.authorities {
-            Ok(roots) => roots.clone(),
-            Err(why) if url.is_secure() => return Err(FetchError::NoAuthorities(why.clone())),
-            Err(_) => Vec::new(),
-        };
+        let api = self.order.api.as_ref();
+        let identity = api.filter(|_| url.is_secure()).map(ApiRequest::client_certificate).transpose()?;
+        // Compression would hide whether the size was announced.
+        let encoding = api.map_or(AutoHeaderValue::Default, |_| AutoHeaderValue::None);
         let tls = TlsConfig::builder()
-            .root_certs(RootCerts::Specific(Arc::new(roots)))
+            .root_certs(RootCerts::Specific(Arc::new(self.roots(url)?)))
+            .client_cert(identity.flatten())
             .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
             .build();
         let config = Agent::config_builder()
             .tls_config(tls)
             .proxy(None)
-            .user_agent(AGENT)
+            .user_agent(api.map_or(AGENT, |api| &api.agent))
+            .accept_encoding(encoding)
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -133,6 +179,18 @@ impl FetchSession<'_> {
             .chain(RustlsConnector::default())
             .chain(SurplusConnector(self.connected.clone()));
         Ok(Agent::with_parts(config, connector, SafeResolver::of(self.order)))
+    }
+
+    /// The certificates of the authorities that may vouch for the server.
+    fn roots(&self, url: &Url) -> Result<Vec<Certificate<'static>>, FetchError> {
+        if let Some(own) = self.order.api.as_ref().and_then(ApiRequest::authorities) {
+            return own;
+        }
+        match self.authorities {
+            Ok(roots) => Ok(roots.clone()),
+            Err(why) if url.is_secure() => Err(FetchError::NoAuthorities(why.clone())),
+            Err(_) => Ok(Vec::new()),
+        }
     }
 
     /// At least a millisecond, because zero would mean no limit.
@@ -207,6 +265,20 @@ fn packed_as_asked(response: Response<Body>) -> Result<Response<Body>, FetchErro
     }
 }
 
+/// What an API says about an error, such as `{"message":"access forbidden"}`.
+fn api_message(response: Response<Body>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct ApiError {
+        message: String,
+    }
+    let mut bytes = Vec::new();
+    response.into_body().into_reader().take(MOST_ERROR).read_to_end(&mut bytes).ok()?;
+    let ApiError { mut message } = serde_json::from_slice(&bytes).ok()?;
+    let end = (0..=LONGEST_MESSAGE.min(message.len())).rev().find(|end| message.is_char_boundary(*end))?;
+    message.truncate(end);
+    Some(message)
+}
+
 /// True if the response announces the size of its body. If not, a broken connection looks like its end.
 fn tells_its_end(response: &Response<Body>) -> bool {
     [header::CONTENT_LENGTH, header::TRANSFER_ENCODING]
@@ -228,6 +300,14 @@ fn header(response: &Response<Body>, name: &HeaderName) -> Option<String> {
     Some(response.headers().get(name)?.to_str().ok()?.to_owned())
 }
 
+/// Where a redirect leads, without its query.
+fn shown_target(from: &Url, location: &str) -> String {
+    from.join(location).map_or_else(|_| without_query(location).to_owned(), |to| to.to_string())
+}
+
 fn without_query(location: &str) -> &str {
     location.split('?').next().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,6 +47,15 @@ pub enum FetchError {
     /// The server answered with an error status, and perhaps with a time to ask again.
     #[error("the server answered {0}{words}", words = words(*.0))]
     Status(u16, Option<Duration>),
+    /// An API answered with another status than success, and perhaps with a message.
+    #[error("the server answered {status}{words}{said}", words = words(*.status), said = said(.message.as_deref()))]
+    ApiStatus {
+        status: u16,
+        /// The time after which the server wants to be asked again.
+        after: Option<Duration>,
+        /// The `message` of its answer.
+        message: Option<String>,
+    },
     /// More bytes than the limit.
     #[error("it is larger than {0} bytes")]
     TooLarge(u64),
@@ -92,6 +101,16 @@ pub enum FetchError {
     /// The credentials contain characters that are not valid in a request.
     #[error("the credentials contain characters that a request cannot carry")]
     Credentials,
+    /// Something in the order keeps it from being sent.
+    #[error("the request cannot be sent: {}", printable::sentence(.0))]
+    Unsendable(String),
+    /// The server does not accept the client certificate.
+    #[error("the server {} does not accept the client certificate: {}", printable::word(.host), printable::sentence(.why))]
+    IdentityRefused {
+        /// The host that was asked.
+        host: String,
+        why: String,
+    },
     /// The encoding of the body was not requested.
     #[error("it is compressed as {}, which was not requested", printable::word(.0))]
     Packed(String),
@@ -130,6 +149,9 @@ pub enum BadRedirect {
     /// The redirect leads from https to http.
     #[error("from https to http")]
     InTheClear,
+    /// An API redirects, but only its own URL has a permit.
+    #[error("and redirects of an API are not followed")]
+    OfApi,
     /// The port is neither 80, 443, nor that of the list.
     #[error("at a port that is neither 80 nor 443 nor the list's own")]
     Port,
@@ -138,7 +160,7 @@ pub enum BadRedirect {
 impl FetchError {
     /// How long the server asks to wait before the next request.
     pub const fn retry_after(&self) -> Option<Duration> {
-        if let Self::Status(_, after) = self { *after } else { None }
+        if let Self::Status(_, after) | Self::ApiStatus { after, .. } = self { *after } else { None }
     }
 
     /// The reason in an error of [`FetchedBody`](super::body::FetchedBody).
@@ -196,9 +218,12 @@ impl Explain for FetchError {
             Self::Gone(_) => "restart filterd; lists keep their entries",
             Self::NotReached { .. }
             | Self::Status(..)
+            | Self::ApiStatus { .. }
             | Self::BrokenOff { .. }
             | Self::Redirect { .. }
             | Self::Credentials
+            | Self::Unsendable(_)
+            | Self::IdentityRefused { .. }
             | Self::Packed(_)
             | Self::Nonsense(_)
             | Self::Unrestricted(_)
@@ -207,6 +232,10 @@ impl Explain for FetchError {
         };
         Some(remedy.to_owned())
     }
+}
+
+fn said(message: Option<&str>) -> String {
+    message.map_or_else(String::new, |message| format!(": {}", printable::sentence(message)))
 }
 
 /// The meaning of the statuses that servers of lists use.

@@ -4,8 +4,10 @@
 //! started before the daemon confined itself. It starts one `child` for each `Order`. The child restricts
 //! itself (`restrict`) before it asks the network (`client`), and returns bytes: a head, pieces with their
 //! lengths, and an end (`message`). A child that dies is therefore never mistaken for a complete body. This
-//! module does not interpret the bytes.
+//! module does not interpret the bytes. An order can also ask an API (`api`).
 
+mod api;
+mod api_remedy;
 mod authorities;
 mod body;
 mod child;
@@ -27,6 +29,7 @@ mod surplus;
 mod trouble;
 mod url;
 
+pub use api::{ApiRequest, ClientIdentity, UnusablePem, check_authority};
 pub use body::{Fetched, FetchedBody};
 pub use child::{VERB as CHILD, be as be_child};
 pub use credentials::Credentials;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use ureq::http::{HeaderName, HeaderValue};
 
+use super::api::ApiRequest;
 use super::credentials::Credentials;
 use super::error::FetchError;
 use super::url::Url;
@@ -31,11 +32,16 @@ pub struct FetchOrder {
     pub most_bytes: u64,
     /// The time limit for the whole fetch.
     pub patience: Duration,
+    /// What an API needs besides, if the order asks an API rather than fetching a list.
+    pub api: Option<ApiRequest>,
 }
 
 impl FetchOrder {
-    /// Checks that the order does not reveal credentials.
+    /// Checks that the order can be sent, and does not reveal credentials.
     pub fn check(&self) -> Result<(), FetchError> {
+        if let Some(api) = &self.api {
+            api.check()?;
+        }
         let Some(credentials) = &self.credentials else { return Ok(()) };
         if credentials.header().is_none() {
             return Err(FetchError::Credentials);
@@ -73,6 +79,7 @@ pub mod tests {
             own: Vec::new(),
             most_bytes: 1 << 20,
             patience: Duration::from_secs(10),
+            api: None,
         }
     }
 

@@ -21,13 +21,29 @@ pub struct Permit {
     pub insecure: bool,
     /// Whether addresses may be asked that not everybody can reach.
     pub allow_private: bool,
+    /// Whether `url` is the base of an API. Then everything below `url`/v1/ may be asked, also by POST.
+    pub is_api: bool,
 }
 
 impl Permit {
     fn covers(&self, order: &FetchOrder) -> bool {
-        self.url.as_text() == order.url.as_text()
+        self.is_api == order.api.is_some()
+            && (if self.is_api {
+                self.is_base_of(&order.url)
+            } else {
+                self.url.as_text() == order.url.as_text()
+            })
             && (self.insecure || !order.insecure)
             && (self.allow_private || !order.allow_private)
+    }
+
+    /// Only plain paths count: a server could take `..` and escaped letters for a path elsewhere.
+    fn is_base_of(&self, url: &Url) -> bool {
+        let (base, asked) = (self.url.as_text(), url.as_text());
+        let below = asked.strip_prefix(base.trim_end_matches('/')).and_then(|rest| rest.strip_prefix("/v1/"));
+        let path = below.map(|below| below.split('?').next().unwrap_or_default());
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_".contains(&byte);
+        path.is_some_and(|path| path.bytes().all(is_plain))
     }
 }
 
@@ -95,11 +111,12 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
+    use super::super::api::tests::request;
     use super::super::order::tests::order;
     use super::*;
 
     fn permit(url: &str) -> Permit {
-        Permit { url: url.parse().unwrap(), insecure: false, allow_private: false }
+        Permit { url: url.parse().unwrap(), insecure: false, allow_private: false, is_api: false }
     }
 
     #[test]
@@ -129,6 +146,44 @@ mod tests {
             let all = Permit { allow_private: true, insecure: true, ..named.clone() };
             assert_eq!(Permits::Named(vec![all]).check(order), Ok(()));
         }
+    }
+
+    #[test]
+    fn permit_of_an_api_covers_all_below_v1() {
+        let permits = |base: &str| Permits::Named(vec![Permit { is_api: true, ..permit(base) }]);
+        let asks = |url: &str| FetchOrder { api: Some(request()), ..order(url) };
+        for (base, url) in [
+            ("https://a.example", "https://a.example/v1/decisions/stream?startup=true&origins=a/../b"),
+            ("https://a.example/", "https://a.example/v1/usage-metrics"),
+            ("https://a.example/lapi", "https://a.example/lapi/v1/decisions/stream"),
+        ] {
+            assert_eq!(permits(base).check(&asks(url)), Ok(()), "{url}");
+            assert!(permits(base).check(&order(url)).is_err(), "it is not a list");
+        }
+        for url in [
+            "https://a.example/lapi",
+            "https://a.example/lapi/",
+            "https://a.example/v1/decisions",
+            "https://a.example/lapi/v2/x",
+            "https://a.example/lapi/v1",
+            "https://a.example/lapi/v1?/v1/",
+            "https://a.example/lapi/v1/../admin",
+            "https://a.example/lapi/v1/%2e%2e/admin",
+            "https://a.example/lapi.example/v1/x",
+            "http://a.example/lapi/v1/x",
+            "https://a.example:8443/lapi/v1/x",
+            "https://a.example.org/lapi/v1/x",
+        ] {
+            assert!(permits("https://a.example/lapi").check(&asks(url)).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn permit_of_a_list_covers_no_api() {
+        let permits = Permits::Named(vec![permit("https://a.example/v1/list")]);
+        let asks = FetchOrder { api: Some(request()), ..order("https://a.example/v1/list") };
+        assert!(matches!(permits.check(&asks), Err(FetchError::NotNamed(_))));
+        assert_eq!(Permits::All.check(&asks), Ok(()));
     }
 
     #[test]

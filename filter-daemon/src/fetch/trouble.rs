@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use rustls::{CertificateError, InvalidMessage};
+use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use ureq::Error;
 
 use super::error::{FetchError, SELF_SIGNED};
@@ -59,6 +59,11 @@ impl ErrorContext<'_> {
     }
 
     fn distrust(&self, error: &rustls::Error) -> FetchError {
+        if let rustls::Error::AlertReceived(alert) = error
+            && let Some(why) = refusal(*alert)
+        {
+            return FetchError::IdentityRefused { host: self.host(), why: why.to_owned() };
+        }
         let why = match error {
             // The first byte cannot begin a TLS message.
             rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
@@ -86,6 +91,21 @@ fn broken_off(bytes: u64, error: &io::Error) -> FetchError {
         _ => error.to_string(),
     };
     FetchError::BrokenOff { bytes, why }
+}
+
+/// Why the server refuses the client's certificate, if its alert is about that.
+const fn refusal(alert: AlertDescription) -> Option<&'static str> {
+    Some(match alert {
+        AlertDescription::CertificateRequired => "it asks for one",
+        AlertDescription::CertificateExpired => "it has expired",
+        AlertDescription::CertificateRevoked => "it is revoked",
+        AlertDescription::UnknownCA => "the server does not know its authority",
+        AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::AccessDenied => "the server gives no reason",
+        _ => return None,
+    })
 }
 
 /// Describes the usual certificate errors in plain words.

@@ -1,6 +1,7 @@
 //! An http or https URL without user name and password.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,11 @@ impl Url {
         Self::parse(&text)
     }
 
+    /// The URL that has `rest` after the path of this one, which must have no query.
+    pub fn append(&self, rest: &str) -> Result<Self, NotAUrl> {
+        Self::parse(&format!("{}{rest}", self.as_text().trim_end_matches('/')))
+    }
+
     /// The whole URL, whose query may contain a secret.
     pub fn as_text(&self) -> String {
         self.0.to_string()
@@ -101,6 +107,13 @@ impl Url {
     /// The form that the client needs.
     pub fn uri(&self) -> &Uri {
         &self.0
+    }
+
+    /// True if the host is this host: `localhost`, or a loopback address.
+    pub fn is_loopback(&self) -> bool {
+        let host = self.host().trim_end_matches('.');
+        let is_address = host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback());
+        is_address || host.eq_ignore_ascii_case("localhost")
     }
 
     /// True if the transfer is encrypted.
@@ -281,6 +294,32 @@ mod tests {
         for location in ["ftp://a/", "file:///etc/shadow", "javascript:x", "https://ann:pw@b/", "http://"] {
             assert!(from.join(location).is_err(), "{location}");
         }
+    }
+
+    #[test]
+    fn loopback_hosts_are_recognized() {
+        for host in
+            ["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]"]
+        {
+            assert!(url(&format!("http://{host}:8080/")).is_loopback(), "{host}");
+        }
+        for host in
+            ["localhost.example", "lapi", "127.1", "128.0.0.1", "127.0.0.1.example", "[::2]", "10.0.0.1"]
+        {
+            assert!(!url(&format!("http://{host}:8080/")).is_loopback(), "{host}");
+        }
+    }
+
+    #[test]
+    fn path_is_appended() {
+        for (base, whole) in [
+            ("http://a:8080", "http://a:8080/v1/x?y=z"),
+            ("http://a:8080/", "http://a:8080/v1/x?y=z"),
+            ("http://a/lapi", "http://a/lapi/v1/x?y=z"),
+        ] {
+            assert_eq!(url(base).append("/v1/x?y=z").unwrap().as_text(), whole);
+        }
+        assert_eq!(url("http://a/").append(&"x".repeat(5000)), Err(NotAUrl::TooLong));
     }
 
     #[test]

@@ -134,6 +134,7 @@ impl Site {
             own: Vec::new(),
             most_bytes: 1 << 20,
             patience: PATIENCE,
+            api: None,
         }
     }
 

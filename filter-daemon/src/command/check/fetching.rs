@@ -49,6 +49,7 @@ impl Fetching {
             own: Vec::new(),
             most_bytes: list.limits.most_bytes(),
             patience: feed.timeout,
+            api: None,
         };
         fetcher.fetch(order).map_err(|error| error.explain())
     }

@@ -152,6 +152,7 @@ impl FetchJob {
             own: self.own.clone(),
             most_bytes: self.most.min(room),
             patience: self.feed.timeout,
+            api: None,
         };
         let begun = clock::instant();
         match ((self.fetch)(&order).map_err(|error| refused(&error))?, &self.note) {
