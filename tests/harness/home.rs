@@ -43,7 +43,11 @@ impl Home {
         let directory = tempfile::Builder::new().prefix(&name).tempdir().expect("/tmp can be written");
         // The daemon is another user, and reads configuration and lists here.
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("it is ours");
-        Self { directory, pins: Path::new(BPFFS).join(name), is_patient: AtomicBool::new(env::var_os(PATIENT).is_some()) }
+        Self {
+            directory,
+            pins: Path::new(BPFFS).join(name),
+            is_patient: AtomicBool::new(env::var_os(PATIENT).is_some()),
+        }
     }
 
     /// A file of this home.

@@ -15,6 +15,7 @@ pub mod home;
 #[cfg(target_arch = "x86_64")]
 pub mod injection;
 mod ip;
+pub mod lapi;
 mod leftovers;
 pub mod life;
 pub mod limited;

@@ -61,18 +61,17 @@ impl Namespace {
     ///
     /// Not `ip netns exec`: that mounts a fresh /sys, in which the pinned maps are missing.
     pub fn command(&self, program: &str) -> Command {
-        let mut command = Command::new("nsenter");
-        command.arg(format!("--net={}", self.path().display())).arg("--").arg(program);
-        command
+        self.entrance().command(program)
     }
 
     /// Does something inside the namespace; sockets opened there stay there.
     pub fn inside<T: Send>(&self, act: impl FnOnce() -> T + Send) -> T {
-        let namespace = File::open(self.path()).expect("the namespace lives as long as we do");
-        apart(move || {
-            setns(namespace, CloneFlags::CLONE_NEWNET).expect("root may enter a namespace");
-            act()
-        })
+        self.entrance().inside(act)
+    }
+
+    /// The way in, for what cannot borrow the namespace.
+    pub fn entrance(&self) -> Entrance {
+        Entrance(self.path())
     }
 
     /// Sets one of the kernel's settings that each namespace has, below /proc/sys/net.
@@ -91,6 +90,28 @@ impl Namespace {
 
     fn path(&self) -> PathBuf {
         Path::new(NAMES).join(&self.name)
+    }
+}
+
+/// The way into a namespace that somebody else removes.
+#[derive(Clone, Debug)]
+pub struct Entrance(PathBuf);
+
+impl Entrance {
+    /// As [`Namespace::command`].
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net={}", self.0.display())).arg("--").arg(program);
+        command
+    }
+
+    /// As [`Namespace::inside`].
+    pub fn inside<T: Send>(&self, act: impl FnOnce() -> T + Send) -> T {
+        let namespace = File::open(&self.0).expect("the namespace has not been removed yet");
+        apart(move || {
+            setns(namespace, CloneFlags::CLONE_NEWNET).expect("root may enter a namespace");
+            act()
+        })
     }
 }
 

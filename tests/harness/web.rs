@@ -9,25 +9,38 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use rcgen::{BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair,
+};
 use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use crate::{Namespace, unique_name};
 
 /// What a server was asked.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Such as `/list.txt`.
+    /// Such as `GET`.
+    pub method: String,
+    /// Such as `/list.txt`, with the query.
     pub path: String,
     /// All headers, each with its name in small letters.
     pub headers: Vec<String>,
+    /// What a POST brings.
+    pub body: Vec<u8>,
 }
 
 impl Asked {
     /// What a header says.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+    }
+
+    /// The value of a parameter of the query, as it was sent.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let (_, query) = self.path.split_once('?')?;
+        query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
     }
 }
 
@@ -89,15 +102,21 @@ fn converse(
 }
 
 fn request(caller: &mut impl Read) -> Option<Asked> {
-    let mut lines = BufReader::new(caller).lines();
-    let path = lines.next()?.ok()?.split(' ').nth(1)?.to_owned();
+    let mut reader = BufReader::new(caller);
+    let mut lines = reader.by_ref().lines();
+    let first = lines.next()?.ok()?;
+    let mut words = first.split(' ').map(ToOwned::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
     let mut headers = Vec::new();
     for line in lines {
         let line = line.ok()?;
         let Some((name, value)) = line.split_once(':') else { break };
         headers.push(format!("{}:{value}", name.to_ascii_lowercase()));
     }
-    Some(Asked { path, headers })
+    let mut asked = Asked { method, path, headers, body: Vec::new() };
+    let length = asked.header("content-length").map_or(Some(0), |length| length.parse().ok())?;
+    reader.take(length).read_to_end(&mut asked.body).ok()?;
+    Some(asked)
 }
 
 /// Ends a connection as its kind does.
@@ -159,7 +178,37 @@ impl Authority {
         (certificate.pem(), key.serialize_pem())
     }
 
+    /// The same for a client of this name, in this unit of the organization.
+    pub fn written_for_client(&self, name: &str, unit: &str) -> (String, String) {
+        let mut parameters = Self::parameters(name, 1);
+        let mut subject = DistinguishedName::new();
+        subject.push(DnType::OrganizationalUnitName, unit);
+        subject.push(DnType::CommonName, name);
+        parameters.distinguished_name = subject;
+        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let (certificate, key) = self.sign(&parameters);
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    /// A client that trusts this authority and nobody else.
+    pub fn trusting_client(&self) -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        let certificate: &Certificate = self.0.as_ref();
+        roots.add(certificate.der().clone()).expect("it is an authority");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("ring knows them")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Arc::new(config)
+    }
+
     fn signed(&self, name: &str, until_day: i64) -> (Certificate, KeyPair) {
+        self.sign(&Self::parameters(name, until_day))
+    }
+
+    fn parameters(name: &str, until_day: i64) -> CertificateParams {
         let mut parameters = CertificateParams::new([name.to_owned()]).expect("it is a name");
         let day = Duration::from_secs(24 * 3600);
         let days = |days: i64| {
@@ -168,6 +217,10 @@ impl Authority {
         };
         parameters.not_before = days(until_day.min(1) - 2).into();
         parameters.not_after = days(until_day).into();
+        parameters
+    }
+
+    fn sign(&self, parameters: &CertificateParams) -> (Certificate, KeyPair) {
         let key = KeyPair::generate().expect("there are random numbers");
         (parameters.signed_by(&key, &self.0).expect("it can sign"), key)
     }
