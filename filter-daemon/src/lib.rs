@@ -14,6 +14,7 @@ pub mod clock;
 pub mod command;
 pub mod config;
 pub mod control;
+pub mod crowdsec;
 pub mod daemon;
 pub mod doctor;
 pub mod exit;

@@ -14,7 +14,7 @@ pub(crate) mod memory;
 mod numbered;
 #[path = "../../../../tests/harness/random.rs"]
 #[expect(dead_code, reason = "nobody here asks for bytes or for addresses that hosts have")]
-mod random;
+pub(crate) mod random;
 mod reference;
 mod step;
 mod together;

@@ -1,0 +1,54 @@
+//! The origins of decisions, their lists, and how many decisions each has.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::crowdsec::list_name::list_of;
+
+/// The list of an origin, and the number of its decisions.
+#[derive(Debug)]
+struct OriginRecord {
+    list: Arc<str>,
+    decisions: u64,
+}
+
+/// All origins with decisions, of one LAPI.
+#[derive(Debug)]
+pub struct OriginTable {
+    source: String,
+    origins: BTreeMap<Arc<str>, OriginRecord>,
+}
+
+impl OriginTable {
+    /// No origins yet, for the LAPI of this name.
+    pub fn new(source: &str) -> Self {
+        Self { source: source.to_owned(), origins: BTreeMap::new() }
+    }
+
+    /// The list for decisions of this origin.
+    pub fn list(&self, origin: &str) -> Arc<str> {
+        let known = self.origins.get(origin).map(|record| Arc::clone(&record.list));
+        known.unwrap_or_else(|| list_of(&self.source, origin))
+    }
+
+    /// Counts a decision of this origin.
+    pub fn add(&mut self, origin: &Arc<str>, list: &Arc<str>) {
+        let new = || OriginRecord { list: Arc::clone(list), decisions: 0 };
+        self.origins.entry(Arc::clone(origin)).or_insert_with(new).decisions += 1;
+    }
+
+    /// Counts one decision less.
+    pub fn remove(&mut self, origin: &str) {
+        if let Some(record) = self.origins.get_mut(origin) {
+            record.decisions -= 1;
+            if record.decisions == 0 {
+                self.origins.remove(origin);
+            }
+        }
+    }
+
+    /// Each origin with its list and the number of its decisions, sorted by origin.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>, u64)> {
+        self.origins.iter().map(|(origin, record)| (origin, &record.list, record.decisions))
+    }
+}
