@@ -10,6 +10,7 @@ use filter_common::labels::Counters;
 use filter_common::target::{Span, Target};
 
 use super::chosen;
+use super::crowdsec;
 use super::feed;
 use super::forms;
 use super::limits::{entries, ipv6_prefix, share, ttl};
@@ -25,7 +26,7 @@ use super::{
 use crate::source::{Format, Limits, ReadOptions, SpecialRanges};
 use crate::text::printable::excerpt;
 
-const KEYS: [MapKey<Config>; 12] = [
+const KEYS: [MapKey<Config>; 13] = [
     MapKey { name: "interfaces", take: interfaces },
     MapKey { name: "mode", take: mode },
     MapKey { name: "enforce", take: enforce },
@@ -41,6 +42,7 @@ const KEYS: [MapKey<Config>; 12] = [
         take: |faults, node, config| targets(faults, node, "`allow`", &mut config.allow),
     },
     MapKey { name: "lists", take: lists },
+    MapKey { name: "crowdsec", take: crowdsec::crowdsec },
     MapKey { name: "metrics", take: metrics::metrics },
     MapKey { name: "durable", take: durable },
     MapKey { name: "on_exit", take: on_exit },
@@ -104,7 +106,7 @@ const LIST_KEYS: [MapKey<ListDraft>; 26] = [
 #[cfg(test)]
 pub fn keys() -> Vec<&'static str> {
     let own = KEYS.iter().map(|key| key.name).chain(LIST_KEYS.iter().map(|key| key.name));
-    own.chain(metrics::keys()).chain(feed::keys()).collect()
+    own.chain(metrics::keys()).chain(feed::keys()).chain(crowdsec::keys()).collect()
 }
 
 /// The keys that a list needs.
@@ -150,6 +152,7 @@ pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<ValueFault>) {
             Arc::make_mut(database).paths.iter_mut().for_each(|path| *path = folder.join(&*path));
         }
     }
+    config.crowdsec.iter_mut().for_each(|lapi| lapi.relate_to(folder));
     (config, faults.0)
 }
 
@@ -384,8 +387,14 @@ fn name(faults: &mut ValueFaults, node: Node, draft: &mut ListDraft) {
     let Some(word) = faults.text(node, "the name of a list") else { return };
     match word.text.parse::<ListName>() {
         Ok(name) if name.is_reserved() && name.as_str() != DEFAULT_LIVE => {
-            let message = format!("the name `{name}` is reserved");
-            faults.tell(word.node, message, "choose another name");
+            let (why, help) = match name.reserved_prefix() {
+                Some(prefix) => (
+                    format!(": lists of {} begin with `{prefix}`", prefix.owner()),
+                    format!("choose a name that does not begin with `{prefix}`"),
+                ),
+                None => (String::new(), "choose another name".to_owned()),
+            };
+            faults.tell(word.node, format!("the name `{name}` is reserved{why}"), help);
         }
         Ok(name) => draft.name = Some((name, word.node)),
         Err(error) => faults.tell(word.node, error.to_string(), error.hint()),

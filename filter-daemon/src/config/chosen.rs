@@ -72,19 +72,8 @@ impl DatabaseKeys {
 
     /// Parses the value of `database`: a file or a folder, or several.
     pub fn database(&mut self, faults: &mut ValueFaults, node: Node) {
-        let (number, before) = (node.number, faults.0.len());
         self.has_database = true;
-        let items = node.one_or_several();
-        if items.is_empty() || items.len() > MOST_FILES {
-            let message = format!("`database` names 1 to {MOST_FILES} files, not {}", items.len());
-            return faults.tell(number, message, EXAMPLE);
-        }
-        let paths = items.into_iter().filter_map(|item| {
-            let word = faults.text(item, "the path of a database")?;
-            path(faults, word, "the path of a database")
-        });
-        let paths: Vec<_> = paths.collect();
-        self.paths = (faults.0.len() == before).then_some(paths);
+        self.paths = paths(faults, node, EXAMPLE);
     }
 
     /// Checks all keys together, for a list at `node` that has at least one of them.
@@ -121,6 +110,23 @@ impl DatabaseKeys {
         }
         Some(Database { paths: paths?, chosen, refresh })
     }
+}
+
+/// The paths of databases: a file or a folder, or several. None if one is invalid.
+pub fn paths(faults: &mut ValueFaults, node: Node, example: &str) -> Option<Vec<PathBuf>> {
+    let (number, before) = (node.number, faults.0.len());
+    let items = node.one_or_several();
+    if items.is_empty() || items.len() > MOST_FILES {
+        let message = format!("`database` names 1 to {MOST_FILES} files, not {}", items.len());
+        faults.tell(number, message, example);
+        return None;
+    }
+    let paths = items.into_iter().filter_map(|item| {
+        let word = faults.text(item, "the path of a database")?;
+        path(faults, word, "the path of a database")
+    });
+    let paths: Vec<_> = paths.collect();
+    (faults.0.len() == before).then_some(paths)
 }
 
 fn tell_country(faults: &mut ValueFaults, node: usize, word: &str, error: &CountryError) {

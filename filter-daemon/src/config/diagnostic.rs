@@ -67,16 +67,19 @@ pub struct Problem {
     pub width: usize,
     pub message: String,
     pub help: String,
+    /// Whether the text there is a secret.
+    pub is_secret: bool,
 }
 
 impl Problem {
     pub fn new(at: usize, width: usize, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { at, width, message: message.into(), help: help.into() }
+        Self { at, width, message: message.into(), help: help.into(), is_secret: false }
     }
 }
 
 impl Invalid {
     pub(super) fn new(path: &Path, text: String, problems: Vec<Problem>, more: usize) -> Self {
+        let text = without_secrets(text, &problems);
         Self { path: path.into(), text, problems, more }
     }
 
@@ -133,6 +136,17 @@ impl Invalid {
         writeln!(f, "      | {:indent$}{}", "", "^".repeat(excerpt.carets), indent = excerpt.indent)?;
         write!(f, "help: {}", printable::line(&problem.help))
     }
+}
+
+/// Replaces secrets by stars of the same length, so that no error shows them.
+fn without_secrets(text: String, problems: &[Problem]) -> String {
+    problems.iter().filter(|problem| problem.is_secret).fold(text, |mut text, problem| {
+        let range = problem.at..problem.at + problem.width;
+        if text.get(range.clone()).is_some() {
+            text.replace_range(range, &"*".repeat(problem.width));
+        }
+        text
+    })
 }
 
 /// The line number of a byte, counted from one.

@@ -73,7 +73,7 @@ const REFRESH: Duration = Duration::from_secs(6 * 60 * 60);
 const SHORTEST_REFRESH: Duration = Duration::from_secs(60);
 const LONGEST_REFRESH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-const TIMEOUT: Duration = Duration::from_secs(2 * 60);
+pub const TIMEOUT: Duration = Duration::from_secs(2 * 60);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 const AUTH_EXAMPLE: &str = "write {basic: USER, file: PATH}, {bearer: true, file: PATH} or {header: X-Api-Key, file: PATH}; \
@@ -104,8 +104,13 @@ pub fn refresh(faults: &mut ValueFaults, node: Node, said: &mut FeedKeys) {
 /// Parses the value of `timeout`, such as `2m`.
 pub fn timeout(faults: &mut ValueFaults, node: Node, said: &mut FeedKeys) {
     said.note("timeout", &node);
+    said.timeout = request_timeout(faults, node);
+}
+
+/// Parses the time limit of a request.
+pub fn request_timeout(faults: &mut ValueFaults, node: Node) -> Option<Duration> {
     let limits = Duration::from_secs(1)..=LONGEST_TIMEOUT;
-    said.timeout = time(faults, node, "`timeout`", limits, "write 1s to 1h, as in 2m");
+    time(faults, node, "`timeout`", limits, "write 1s to 1h, as in 2m")
 }
 
 /// Parses the value of `insecure`, such as `true`.
@@ -214,6 +219,39 @@ impl Feed {
     }
 }
 
+/// The place of a secret, from a map with `file` or `credential` at `node`.
+pub fn secret(
+    faults: &mut ValueFaults,
+    map: Vec<(Node, Node)>,
+    node: usize,
+    subject: &str,
+    example: &str,
+) -> Option<Secret> {
+    let (mut secrets, before) = (Vec::new(), faults.0.len());
+    faults.fields(map, &SECRET_KEYS, &mut secrets);
+    if faults.0.len() == before && secrets.len() != 1 {
+        faults.tell(node, format!("{subject} needs either a `file` or a `credential`"), example);
+    }
+    secrets.pop().filter(|_| faults.0.len() == before)
+}
+
+fn secret_file(faults: &mut ValueFaults, node: Node, secrets: &mut Vec<Secret>) {
+    let path = faults.text(node, "the path of a secret");
+    secrets.extend(path.map(|path| Secret::File(path.text.into())));
+}
+
+fn secret_credential(faults: &mut ValueFaults, node: Node, secrets: &mut Vec<Secret>) {
+    let Some(name) = faults.text(node, "the name of a credential") else { return };
+    if name.text.contains('/') || [".", ".."].contains(&name.text.as_str()) {
+        faults.tell(name.node, "a credential has a name, not a path", "write its name in LoadCredential=");
+    } else {
+        secrets.push(Secret::Credential(name.text));
+    }
+}
+
+const SECRET_KEYS: [MapKey<Vec<Secret>>; 2] =
+    [MapKey { name: "file", take: secret_file }, MapKey { name: "credential", take: secret_credential }];
+
 #[derive(Default)]
 struct AuthDraft {
     schemes: Vec<Scheme>,
@@ -242,27 +280,10 @@ const AUTH_KEYS: [MapKey<AuthDraft>; 5] = [
             draft.schemes.extend(name.map(|name| Scheme::Header(name.text)));
         },
     },
-    MapKey {
-        name: "file",
-        take: |faults, node, draft| {
-            let path = faults.text(node, "the path of a secret");
-            draft.secrets.extend(path.map(|path| Secret::File(path.text.into())));
-        },
-    },
+    MapKey { name: "file", take: |faults, node, draft| secret_file(faults, node, &mut draft.secrets) },
     MapKey {
         name: "credential",
-        take: |faults, node, draft| {
-            let Some(name) = faults.text(node, "the name of a credential") else { return };
-            if name.text.contains('/') || [".", ".."].contains(&name.text.as_str()) {
-                faults.tell(
-                    name.node,
-                    "a credential has a name, not a path",
-                    "write its name in LoadCredential=",
-                );
-            } else {
-                draft.secrets.push(Secret::Credential(name.text));
-            }
-        },
+        take: |faults, node, draft| secret_credential(faults, node, &mut draft.secrets),
     },
 ];
 
@@ -303,9 +324,21 @@ fn time(
     limits: std::ops::RangeInclusive<Duration>,
     help: &str,
 ) -> Option<Duration> {
+    time_by(|word| quantity::duration(word).ok(), faults, node, subject, limits, help)
+}
+
+/// Parses a time by a function for its words.
+pub fn time_by(
+    parse: impl Fn(&str) -> Option<Duration>,
+    faults: &mut ValueFaults,
+    node: Node,
+    subject: &str,
+    limits: std::ops::RangeInclusive<Duration>,
+    help: &str,
+) -> Option<Duration> {
     let (time, said) = match &node.value {
         YamlValue::Number(Some(seconds)) => (Some(Duration::from_secs(*seconds)), seconds.to_string()),
-        YamlValue::Text(word) => (quantity::duration(word).ok(), format!("`{}`", excerpt(word))),
+        YamlValue::Text(word) => (parse(word), format!("`{}`", excerpt(word))),
         other @ (YamlValue::Nothing
         | YamlValue::Bool(_)
         | YamlValue::Number(None)

@@ -2,6 +2,7 @@
 
 mod check;
 mod chosen;
+mod crowdsec;
 mod diagnostic;
 mod feed;
 mod forms;
@@ -37,6 +38,7 @@ use crate::text::Explanation;
 pub use check::MOST_LISTS;
 #[cfg(test)]
 pub use check::keys;
+pub use crowdsec::{LapiConfig, LapiCredential};
 pub use diagnostic::{ConfigError, Invalid};
 pub use feed::{Auth, Feed, Scheme, Secret};
 pub use interface::{InterfaceNameError, check_interface_name};
@@ -65,6 +67,8 @@ pub struct Config {
     pub lists: Vec<ListConfig>,
     /// Settings for live lists, which commands fill.
     pub live: Vec<LiveList>,
+    /// The local APIs of CrowdSec whose decisions are enforced.
+    pub crowdsec: Vec<LapiConfig>,
     /// The addresses where browsers can reach filterd.
     pub metrics: Metrics,
     /// Whether live additions are written to disk before the reply.
@@ -222,6 +226,7 @@ impl Default for Config {
             allow: Vec::new(),
             lists: Vec::new(),
             live: Vec::new(),
+            crowdsec: Vec::new(),
             metrics: Metrics::default(),
             durable: true,
             on_exit: OnExit::Detach,

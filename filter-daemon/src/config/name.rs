@@ -32,6 +32,43 @@ pub const GUARD_LIST: &str = "guard";
 const RESERVED: [&str; 6] =
     [CONFIG_LIST, MANUAL_LIST, CONFIG_ALLOW_LIST, MANUAL_ALLOW_LIST, MANUAL_OUT_LIST, GUARD_LIST];
 
+/// The beginnings of the names of lists that filterd fills from another service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReservedPrefix {
+    /// The decisions of CrowdSec, one list for each origin.
+    CrowdSec,
+    /// What other hosts of a fleet block.
+    Fleet,
+}
+
+impl ReservedPrefix {
+    const ALL: [Self; 2] = [Self::CrowdSec, Self::Fleet];
+
+    /// How such names begin.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CrowdSec => "crowdsec-",
+            Self::Fleet => "fleet-",
+        }
+    }
+
+    /// The service from which these lists are filled.
+    #[must_use]
+    pub const fn owner(self) -> &'static str {
+        match self {
+            Self::CrowdSec => "CrowdSec",
+            Self::Fleet => "a fleet",
+        }
+    }
+}
+
+impl fmt::Display for ReservedPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl ListName {
     /// The name as text.
     #[must_use]
@@ -39,10 +76,16 @@ impl ListName {
         &self.0
     }
 
-    /// True if the name belongs to a list that filterd itself provides.
+    /// True if the name belongs to a list that filterd itself provides, or fills from another service.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
-        RESERVED.contains(&self.as_str())
+        RESERVED.contains(&self.as_str()) || self.reserved_prefix().is_some()
+    }
+
+    /// The prefix that reserves the name, if it has one.
+    #[must_use]
+    pub fn reserved_prefix(&self) -> Option<ReservedPrefix> {
+        ReservedPrefix::ALL.into_iter().find(|prefix| self.0.starts_with(prefix.as_str()))
     }
 }
 
@@ -136,5 +179,19 @@ mod tests {
             assert!(word.parse::<ListName>().unwrap().is_reserved(), "{word}");
         }
         assert!(!"drop".parse::<ListName>().unwrap().is_reserved());
+    }
+
+    #[test]
+    fn prefixes_of_other_services_are_reserved() {
+        for (word, prefix) in [
+            ("crowdsec-capi", Some(ReservedPrefix::CrowdSec)),
+            ("fleet-", Some(ReservedPrefix::Fleet)),
+            ("crowdsec", None),
+            ("my-crowdsec-list", None),
+            ("fleet", None),
+        ] {
+            let name: ListName = word.parse().unwrap();
+            assert_eq!((name.reserved_prefix(), name.is_reserved()), (prefix, prefix.is_some()), "{word}");
+        }
     }
 }

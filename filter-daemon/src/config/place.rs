@@ -26,7 +26,8 @@ fn problem(text: &str, fault: ValueFault) -> Problem {
         Help::Text(help) => help,
         Help::Earlier(node) => format!("the first is on line {}", line_number(text, start(text, node))),
     };
-    Problem::new(at, width(&text[at..]), fault.message, help)
+    let width = width(&text[at..]);
+    Problem { is_secret: fault.is_secret, ..Problem::new(at, width, fault.message, help) }
 }
 
 fn start(text: &str, node: usize) -> usize {

@@ -11,13 +11,16 @@ use std::path::Path;
 
 use nix::unistd::{getegid, geteuid};
 
-use super::{Auth, Scheme, Secret};
-use crate::fetch::Credentials;
+use super::{Auth, LapiConfig, LapiCredential, Scheme, Secret};
+use crate::fetch::{ClientIdentity, Credentials, check_authority};
 use crate::source::{file, permission};
 use crate::text::{Explain, Explanation, printable};
 
 /// No secret is longer.
 const LONGEST: u64 = 1 << 14;
+
+/// No chain of certificates is longer. Two of them fit into an order to fetch.
+const LONGEST_CHAIN: u64 = 1 << 16;
 
 /// The most credentials that are read.
 const MOST: usize = 256;
@@ -89,10 +92,95 @@ impl SystemdCredentials {
 
 /// Reads the secret of these credentials and checks it.
 pub fn credentials(auth: &Auth, handed: &SystemdCredentials) -> Result<Credentials, Explanation> {
-    let (bytes, place) = match &auth.secret {
-        Secret::File(path) => (of_file(path)?, format!("{}: the secret in this file", printable::path(path))),
-        Secret::Credential(name) => (handed.get(name)?, format!("the credential {}", printable::word(name))),
-    };
+    let secret = line(&auth.secret, handed)?;
+    Ok(match &auth.scheme {
+        Scheme::Basic(user) => Credentials::Basic { user: user.clone(), password: secret },
+        Scheme::Bearer => Credentials::Bearer(secret),
+        Scheme::Header(name) => Credentials::Header { name: name.clone(), value: secret },
+    })
+}
+
+/// What proves to a LAPI that filterd is one of its bouncers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LapiAccess {
+    /// A header with the key.
+    Key(Credentials),
+    /// A certificate that names filterd, and its private key.
+    Certificate(ClientIdentity),
+}
+
+/// Reads the key or the certificate for a LAPI, and checks it.
+pub fn lapi(credential: &LapiCredential, handed: &SystemdCredentials) -> Result<LapiAccess, Explanation> {
+    match credential {
+        LapiCredential::Key(key) => {
+            let value = line(key, handed)?;
+            Ok(LapiAccess::Key(Credentials::Header { name: "X-Api-Key".to_owned(), value }))
+        }
+        LapiCredential::Certificate { certificate, key } => {
+            let (bytes, place) = anywhere(key, handed)?;
+            let wrong = |why: &str| Explanation::from(format!("{place} {why}"));
+            let key = String::from_utf8(bytes).map_err(|_| wrong("is no text"))?;
+            let identity = ClientIdentity { certificate: pem(certificate)?, key };
+            identity.check().map_err(|why| {
+                let message = format!(
+                    "{}: this client certificate cannot be used: {why}",
+                    printable::path(certificate)
+                );
+                Explanation::new(
+                    message,
+                    "check `cert` and `key` of `crowdsec`: both are PEM files, without a passphrase",
+                )
+            })?;
+            Ok(LapiAccess::Certificate(identity))
+        }
+    }
+}
+
+/// The warning about a LAPI whose key or certificates cannot be read. What systemd hands over, only the daemon
+/// sees.
+pub fn unreadable(config: &LapiConfig) -> Option<Explanation> {
+    let (LapiCredential::Key(secret) | LapiCredential::Certificate { key: secret, .. }) = &config.credential;
+    let is_a_file = matches!(secret, Secret::File(_));
+    let read = || lapi(&config.credential, &SystemdCredentials::default()).map(drop);
+    let found = if is_a_file { read() } else { Ok(()) };
+    let found = found.and_then(|()| config.authority.as_deref().map(authority).transpose().map(drop));
+    let missing = config.database.iter().find(|path| !path.exists());
+    let missing = missing.map(|path| Explanation::from(format!("{}: no such file", printable::path(path))));
+    let told = found.err().or(missing)?;
+    Some(Explanation {
+        message: format!("CrowdSec \"{}\": {}", config.name, told.message),
+        remedy: told.remedy,
+    })
+}
+
+/// Reads the certificates of the authorities that may vouch for a LAPI.
+pub fn authority(path: &Path) -> Result<String, Explanation> {
+    let pem = pem(path)?;
+    check_authority(&pem).map_err(|why| {
+        let message = format!("{}: this authority cannot be used: {why}", printable::path(path));
+        Explanation::new(
+            message,
+            "name the certificate of the authority that signed LAPI's certificate, as a PEM file",
+        )
+    })?;
+    Ok(pem)
+}
+
+/// Reads certificates, which need not be secret.
+fn pem(path: &Path) -> Result<String, Explanation> {
+    let read = file::open(path).and_then(|file| read_up_to(LONGEST_CHAIN, path, file));
+    let bytes = read.map_err(|error| error.explain())?;
+    String::from_utf8(bytes).map_err(|_| {
+        Explanation::new(
+            format!("{}: this file is no PEM", printable::path(path)),
+            "convert it: `openssl x509 -inform der`",
+        )
+    })
+}
+
+/// Reads a secret that has one line.
+fn line(secret: &Secret, handed: &SystemdCredentials) -> Result<String, Explanation> {
+    let (bytes, place) = anywhere(secret, handed)?;
     let wrong = |what: &str| Explanation::new(format!("{place} {what}"), "write it there, on one line");
     let text = String::from_utf8(bytes).map_err(|_| wrong("is no text"))?;
     let secret = text.trim_end_matches(['\n', '\r']).to_owned();
@@ -102,10 +190,14 @@ pub fn credentials(auth: &Auth, handed: &SystemdCredentials) -> Result<Credentia
     if secret.chars().any(char::is_control) {
         return Err(wrong("has more than one line, or characters that cannot be sent"));
     }
-    Ok(match &auth.scheme {
-        Scheme::Basic(user) => Credentials::Basic { user: user.clone(), password: secret },
-        Scheme::Bearer => Credentials::Bearer(secret),
-        Scheme::Header(name) => Credentials::Header { name: name.clone(), value: secret },
+    Ok(secret)
+}
+
+/// Reads a secret, and describes its place.
+fn anywhere(secret: &Secret, handed: &SystemdCredentials) -> Result<(Vec<u8>, String), Explanation> {
+    Ok(match secret {
+        Secret::File(path) => (of_file(path)?, format!("{}: the secret in this file", printable::path(path))),
+        Secret::Credential(name) => (handed.get(name)?, format!("the credential {}", printable::word(name))),
     })
 }
 
@@ -144,11 +236,15 @@ fn readable_by_others(about: &Metadata) -> Option<&'static str> {
 }
 
 fn read(path: &Path, file: File) -> Result<Vec<u8>, file::FileError> {
+    read_up_to(LONGEST, path, file)
+}
+
+fn read_up_to(most: u64, path: &Path, file: File) -> Result<Vec<u8>, file::FileError> {
     let mut bytes = Vec::new();
-    let read = file.take(LONGEST + 1).read_to_end(&mut bytes);
+    let read = file.take(most + 1).read_to_end(&mut bytes);
     read.map_err(|error| file::FileError::new(path, error))?;
-    if bytes.len() as u64 > LONGEST {
-        return Err(file::FileError::TooLarge { path: path.into(), most: LONGEST });
+    if bytes.len() as u64 > most {
+        return Err(file::FileError::TooLarge { path: path.into(), most });
     }
     Ok(bytes)
 }
@@ -213,5 +309,68 @@ mod tests {
             assert!(told.contains(why), "{told}");
         }
         assert!(!format!("{handed:?}").contains("sesame"));
+    }
+
+    /// Writes these files, and reads the credential that consists of them.
+    fn access(certificate: &str, key: &str, mode: u32) -> Result<LapiAccess, String> {
+        let place = tempfile::tempdir().unwrap();
+        let write = |name: &str, contents: &str, mode: u32| {
+            let path = place.path().join(name);
+            fs::write(&path, contents).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        let key = Secret::File(write("key", key, mode));
+        let certificate = write("certificate", certificate, 0o644);
+        let credential = LapiCredential::Certificate { certificate, key };
+        lapi(&credential, &SystemdCredentials::default()).map_err(|told| told.to_string())
+    }
+
+    #[test]
+    fn key_for_lapi_is_sent_in_its_header() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("crowdsec"), "sesame\n").unwrap();
+        let key = LapiCredential::Key(Secret::Credential("crowdsec".to_owned()));
+        let sent = Credentials::Header { name: "X-Api-Key".to_owned(), value: "sesame".to_owned() };
+        assert_eq!(lapi(&key, &SystemdCredentials::of(place.path())), Ok(LapiAccess::Key(sent)));
+        assert!(lapi(&key, &SystemdCredentials::default()).is_err());
+    }
+
+    #[test]
+    fn certificate_for_lapi_is_checked() {
+        let certificate = include_str!("../fetch/api/pem/client.crt");
+        let key = include_str!("../fetch/api/pem/client.sec1.key");
+        let other = include_str!("../fetch/api/pem/rsa.pkcs8.key");
+        let (pem, secret) = (certificate.to_owned(), key.to_owned());
+        let identity = ClientIdentity { certificate: pem, key: secret };
+        assert_eq!(access(certificate, key, 0o600), Ok(LapiAccess::Certificate(identity)));
+        for (certificate, key, mode, why) in [
+            (certificate, key, 0o644, "the secret in this file is not sent: all users may read"),
+            (certificate, other, 0o600, "it belongs to another private key"),
+            (certificate, "", 0o600, "there is no private key"),
+            ("", key, 0o600, "there is no certificate"),
+        ] {
+            let told = access(certificate, key, mode).unwrap_err();
+            assert!(told.contains(why) && !told.contains("BEGIN EC"), "{told}");
+        }
+    }
+
+    #[test]
+    fn authority_of_lapi_is_checked() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("ca.crt");
+        let pem = include_str!("../fetch/api/pem/authority.crt");
+        fs::write(&path, pem).unwrap();
+        assert_eq!(authority(&path), Ok(pem.to_owned()));
+        for (contents, why) in
+            [(&b"\xff"[..], "this file is no PEM"), (b"x", "this authority cannot be used")]
+        {
+            fs::write(&path, contents).unwrap();
+            let told = authority(&path).unwrap_err().to_string();
+            assert!(told.contains(why), "{told}");
+        }
+        let long = vec![b'\n'; 1 << 17];
+        fs::write(&path, long).unwrap();
+        assert!(authority(&path).is_err());
     }
 }

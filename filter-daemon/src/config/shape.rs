@@ -13,6 +13,8 @@ pub struct ValueFault {
     pub node: usize,
     pub message: String,
     pub help: Help,
+    /// Whether the value is a secret, which must not be shown.
+    pub is_secret: bool,
 }
 
 /// Advice for fixing a fault.
@@ -34,7 +36,14 @@ pub struct ValueFaults(pub Vec<ValueFault>);
 
 impl ValueFaults {
     pub fn tell(&mut self, node: usize, message: impl Into<String>, help: impl Into<String>) {
-        self.0.push(ValueFault { node, message: message.into(), help: Help::Text(help.into()) });
+        let help = Help::Text(help.into());
+        self.0.push(ValueFault { node, message: message.into(), help, is_secret: false });
+    }
+
+    /// Reports a value that is a secret. The line is shown without it.
+    pub fn tell_secret(&mut self, node: usize, message: impl Into<String>, help: impl Into<String>) {
+        let help = Help::Text(help.into());
+        self.0.push(ValueFault { node, message: message.into(), help, is_secret: true });
     }
 
     /// True if the word occurs for the first time. Otherwise reports it.
@@ -44,7 +53,7 @@ impl ValueFaults {
             return true;
         };
         let message = format!("`{}` is here a second time", excerpt(word));
-        self.0.push(ValueFault { node, message, help: Help::Earlier(*earlier) });
+        self.0.push(ValueFault { node, message, help: Help::Earlier(*earlier), is_secret: false });
         false
     }
 

@@ -1,6 +1,7 @@
 //! Tests of valid configurations and their meaning, and of the errors in invalid ones.
 
 mod chosen;
+mod crowdsec;
 mod feed;
 mod fuzz;
 mod metrics;
@@ -16,6 +17,7 @@ const STARTING: &str = include_str!("../../../configs/filterd.yaml");
 const MINIMAL: &str = include_str!("../../../configs/examples/minimal.yaml");
 const TYPICAL: &str = include_str!("../../../configs/examples/typical.yaml");
 const OUTBOUND: &str = include_str!("../../../configs/examples/outbound.yaml");
+const CROWDSEC: &str = include_str!("../../../configs/examples/crowdsec.yaml");
 
 fn config(text: &str) -> Config {
     parse(Path::new("/etc/filterd/filterd.yaml"), text.into()).unwrap_or_else(|error| panic!("{error}"))
@@ -50,6 +52,8 @@ fn examples_in_the_reference_are_valid() {
     let list = |name: &str| config.lists.iter().find(|list| list.name.as_str() == name).unwrap();
     assert_eq!(["drop", "partners"].map(|name| list(name).allows), [false, true]);
     assert_eq!(list("feed").limits, list("drop").limits, "the limits in the example are the defaults");
+    let names: Vec<_> = config.crowdsec.iter().map(|lapi| lapi.name.as_str()).collect();
+    assert_eq!(names, ["main", "office", "hosted", "ssh", "chosen", "far", "few"]);
 }
 
 #[test]
@@ -93,6 +97,17 @@ fn the_outbound_example_means_what_it_says() {
     let directions: Vec<_> =
         outbound.lists.iter().map(|list| (list.name.as_str(), list.direction.name())).collect();
     assert_eq!(directions, [("feodo", "out"), ("spamhaus-drop", "both"), ("spamhaus-drop6", "both")]);
+}
+
+#[test]
+fn the_crowdsec_example_means_what_it_says() {
+    let example = config(CROWDSEC);
+    assert!(!example.enforce);
+    let [lapi] = &example.crowdsec[..] else { panic!("one LAPI") };
+    assert_eq!(
+        (lapi.name.as_str(), lapi.shown_url(), lapi.database.len()),
+        ("main", "http://127.0.0.1:8080".to_owned(), 2)
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Reads which fetches the configuration names. The process that starts fetches does this itself, so that it
-//! does not rely on the daemon.
+//! does not rely on the daemon. LAPIs of CrowdSec are fetched from, too.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::cli::Run;
 use crate::config;
 use crate::fetch::{Fetcher, Permit, PermitReader};
 
-/// Without a configuration there are no feeds.
+/// Without a configuration there are no feeds and no LAPIs.
 const NO_CONFIGURATION: &str = "/dev/null";
 
 /// A reader that reads this file each time.
@@ -17,15 +17,14 @@ pub fn read_from(configuration: PathBuf) -> PermitReader {
     Box::new(move || {
         let config = config::load(&configuration).ok()?;
         let feeds = config.lists.into_iter().filter_map(|list| list.feed);
-        Some(
-            feeds
-                .map(|feed| Permit {
-                    url: feed.url,
-                    insecure: feed.insecure,
-                    allow_private: feed.allow_private,
-                })
-                .collect(),
-        )
+        let feeds = feeds.map(|feed| Permit {
+            url: feed.url,
+            insecure: feed.insecure,
+            allow_private: feed.allow_private,
+            is_api: false,
+        });
+        let lapis = config.crowdsec.into_iter().map(|lapi| lapi.permit());
+        Some(feeds.chain(lapis).collect())
     })
 }
 
