@@ -146,7 +146,7 @@ impl Blocklist {
         }
         applied.changed = changed.len() as u64;
         let list = self.lists.get(claim.list);
-        if list.origin.is_live() && !changed.is_empty() {
+        if list.origin.is_kept() && !changed.is_empty() {
             let (list, polarity) = (list.name.clone(), list.polarity);
             let (Claim { since, until, note, by, .. }, targets) = (claim.clone(), changed);
             applied.records.push(Record::Want { list, polarity, since, until, note, by, targets });
@@ -242,11 +242,11 @@ impl Blocklist {
         applied.undo.note(target, list, before, claim);
     }
 
-    /// One record for each live list in `done` that had a claim before. Records of the new claims follow
+    /// One record for each list of the journal in `done` that had a claim before. Records of the new claims follow
     /// them.
     fn releases(&self, done: &Undo) -> Vec<Record> {
-        let live = done.backwards().filter(|step| self.lists.get(step.list).origin.is_live());
-        live.filter(|step| step.before.is_some())
+        let kept = done.backwards().filter(|step| self.lists.get(step.list).origin.is_kept());
+        kept.filter(|step| step.before.is_some())
             .map(|step| {
                 let mut targets = step.targets.clone();
                 targets.sort();
@@ -256,8 +256,8 @@ impl Blocklist {
     }
 
     fn wants<'a>(&'a self, done: &'a Undo) -> impl Iterator<Item = Record> + 'a {
-        let live = done.backwards().filter(|step| self.lists.get(step.list).origin.is_live());
-        live.filter_map(|step| {
+        let kept = done.backwards().filter(|step| self.lists.get(step.list).origin.is_kept());
+        kept.filter_map(|step| {
             let Claim { list, since, until, note, by, .. } = step.after.clone()?;
             let ListInfo { name, polarity, .. } = self.lists.get(list);
             let (list, polarity, targets) = (name.clone(), *polarity, step.targets.clone());
@@ -274,7 +274,7 @@ impl Blocklist {
     ) -> Result<ListId, Refusal> {
         match self.lists.find(name) {
             Some(id) => self.must_be_of(id, origin, polarity).map(|()| id),
-            None if origin.is_live() && self.lists.are_full() => Err(Refusal::TooManyLists),
+            None if self.lists.are_full(origin) => Err(Refusal::TooManyLists),
             None => Ok(self.make_list(name, origin, polarity, now)?),
         }
     }

@@ -41,10 +41,16 @@ pub enum Origin {
     File,
     /// Commands to the running daemon. The journal keeps these lists.
     Live,
+    /// Another system, such as CrowdSec, whose decisions the daemon follows. The journal keeps these lists;
+    /// commands and the configuration cannot change them.
+    Remote,
     /// The addresses of this host itself, as the daemon finds them. Commands and the configuration cannot
     /// change this list.
     Host,
 }
+
+/// How an entry of a remote list says by whom it is. The name of the other system follows.
+pub const BY_CROWDSEC: &str = "CrowdSec ";
 
 impl Origin {
     /// The stable name, used in output for programs.
@@ -53,13 +59,26 @@ impl Origin {
             Self::Config => "config",
             Self::File => "file",
             Self::Live => "live",
+            Self::Remote => "remote",
             Self::Host => "host",
         }
     }
 
-    /// True if the journal must keep the entries of its lists.
+    /// True if commands fill its lists.
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Live)
+    }
+
+    /// True if the journal must keep the entries of its lists.
+    pub const fn is_kept(self) -> bool {
+        matches!(self, Self::Live | Self::Remote)
+    }
+
+    /// The origin of a list that the journal kept, from the author of an entry. The name of the list does not
+    /// tell it, because an earlier filterd let commands use the names of remote lists.
+    pub fn of_kept(by: Option<&str>) -> Self {
+        let is_remote = by.is_some_and(|by| by.starts_with(BY_CROWDSEC));
+        if is_remote { Self::Remote } else { Self::Live }
     }
 }
 
@@ -186,11 +205,11 @@ impl ListRegistry {
         self.row(id).reading.get_or_insert_default()
     }
 
-    /// Marks an expired target, so that the source does not add it again. Live lists need no mark: a
-    /// command may add the target again.
+    /// Marks an expired target, so that the source does not add it again. Lists of the journal need no mark:
+    /// a command or another system may add the target again.
     pub(super) fn spend(&mut self, id: ListId, target: Target) {
         let row = self.row(id);
-        if !row.origin.is_live() {
+        if !row.origin.is_kept() {
             row.spent.insert(target);
         }
     }
@@ -227,10 +246,10 @@ impl ListRegistry {
         self.names.len()
     }
 
-    /// True if the limit of live lists is reached. Other lists do not count, because commands can empty
-    /// only live lists.
-    pub fn are_full(&self) -> bool {
-        self.rows.values().filter(|list| list.origin.is_live()).count() >= MOST_LIVE_LISTS
+    /// True if the limit of live lists, or of remote ones, is reached. Other lists do not count, because
+    /// commands can empty only live lists.
+    pub fn are_full(&self, origin: Origin) -> bool {
+        origin.is_kept() && self.rows.values().filter(|list| list.origin == origin).count() >= MOST_LIVE_LISTS
     }
 
     /// Makes a new empty list, even above the limit of live lists. The name must be unused.
@@ -357,10 +376,10 @@ impl ListRegistry {
         }
     }
 
-    /// Forgets the empty live lists among `ids`. The configuration does not name these.
+    /// Forgets the empty lists of the journal among `ids`. The configuration does not name these.
     pub fn forget_empty(&mut self, ids: impl IntoIterator<Item = ListId>) {
         for id in ids {
-            let is_over = |list: &ListInfo| list.origin.is_live() && list.entries == 0;
+            let is_over = |list: &ListInfo| list.origin.is_kept() && list.entries == 0;
             if self.rows.get(&id).is_some_and(is_over) {
                 self.forget(id);
             }
@@ -416,7 +435,7 @@ mod tests {
         let mut make = |name: &str, origin| lists.make_anyway(name, origin, Polarity::Block).is_ok();
         assert!((0..MOST_LIVE_LISTS).all(|number| make(&format!("file{number}"), Origin::File)));
         let made = (0..).take_while(|number: &u32| {
-            let is_free = !lists.are_full();
+            let is_free = !lists.are_full(Origin::Live);
             is_free && lists.make_anyway(&number.to_string(), Origin::Live, Polarity::Block).is_ok()
         });
         assert_eq!(made.count(), MOST_LIVE_LISTS);
@@ -429,7 +448,8 @@ mod tests {
         let told: Vec<_> = page.lines().filter(|line| line.starts_with("| `kind` |")).collect();
         assert_eq!(told.len(), 2, "of lists and of status");
         // `url` is the word for a file that is fetched.
-        let origins = [Origin::Config, Origin::File, Origin::Live, Origin::Host].map(Origin::name);
+        let origins =
+            [Origin::Config, Origin::File, Origin::Live, Origin::Remote, Origin::Host].map(Origin::name);
         for kind in origins.into_iter().chain(["url"]) {
             assert!(told.iter().all(|line| line.contains(&format!("`{kind}`"))), "{kind}: {told:#?}");
         }

@@ -51,7 +51,9 @@ pub use claims::Claim;
 pub use clauses::{NoSlot, want_everything};
 pub use effect::{Effects, SetEffects};
 pub use extent::DroppedRanges;
-pub use list::{ListId, ListInfo, ListRegistry, ListSets, MOST_LIVE_LISTS, Origin, TooManyLists};
+pub use list::{
+    BY_CROWDSEC, ListId, ListInfo, ListRegistry, ListSets, MOST_LIVE_LISTS, Origin, TooManyLists,
+};
 pub use meaning::Meaning;
 pub use numbers::LabelName;
 pub use page::{Bookmark, PAGE};

@@ -16,11 +16,12 @@ impl Blocklist {
         match record {
             Record::Want { list, polarity, since, until, note, by, targets } => {
                 self.expire_all(since.min(now));
-                let list = self.live_list(&list, polarity, now)?;
+                let origin = Origin::of_kept(by.as_deref());
+                let list = self.kept_list(&list, origin, polarity, now)?;
                 let by = by.map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
-                // Entries of live lists have their start from the journal. The start of other entries was
-                // not recorded.
-                let or_before = !self.lists.get(list).origin.is_live();
+                // Entries of lists that the journal keeps have their start from it. The start of other entries
+                // was not recorded.
+                let or_before = !self.lists.get(list).origin.is_kept();
                 let claim = Claim { list, since, or_before, until, note, by, reach: Reach::AS_GIVEN };
                 self.want_silently(&claim, &targets);
             }
@@ -95,14 +96,20 @@ impl Blocklist {
 
     /// A list of this name with the other polarity was empty at that time; only clock differences make it
     /// look otherwise.
-    fn live_list(&mut self, name: &str, polarity: Polarity, now: Timestamp) -> Result<ListId, TooManyLists> {
+    fn kept_list(
+        &mut self,
+        name: &str,
+        origin: Origin,
+        polarity: Polarity,
+        now: Timestamp,
+    ) -> Result<ListId, TooManyLists> {
         let found = self.lists.find(name);
         if let Some(other) = found.filter(|id| self.lists.get(*id).polarity != polarity) {
             self.release_all(other);
         }
         match self.lists.find(name) {
             Some(id) => Ok(id),
-            None => self.make_list(name, Origin::Live, polarity, now),
+            None => self.make_list(name, origin, polarity, now),
         }
     }
 

@@ -72,8 +72,8 @@ pub struct WriteOutcome {
 }
 
 fn live_entries(blocklist: &Blocklist) -> u64 {
-    let live = blocklist.lists().iter().filter(|(_, list)| list.origin.is_live());
-    live.map(|(_, list)| list.entries).sum()
+    let kept = blocklist.lists().iter().filter(|(_, list)| list.origin.is_kept());
+    kept.map(|(_, list)| list.entries).sum()
 }
 
 impl Persistence {
@@ -258,11 +258,11 @@ impl Persistence {
 
     /// Writes all wanted entries and waits. Returns true if all of them are on disk.
     fn write_all(&mut self, blocklist: &Blocklist) -> bool {
-        let is_live = |list| blocklist.lists().get(list).origin.is_live();
+        let is_kept = |list| blocklist.lists().get(list).origin.is_kept();
         let (tell, told) = std::sync::mpsc::channel();
         let mut from = Some(Bookmark::default());
         while let Some(begin) = from {
-            let (records, next) = blocklist.as_records(begin, PAGE, is_live);
+            let (records, next) = blocklist.as_records(begin, PAGE, is_kept);
             let tell = tell.clone();
             self.journal.write(records, Box::new(move |written| _ = tell.send(written.is_ok())));
             from = next;
@@ -272,8 +272,8 @@ impl Persistence {
     }
 
     fn write_page(&mut self, blocklist: &Blocklist, from: Bookmark) {
-        let is_live = |list| blocklist.lists().get(list).origin.is_live();
-        let (records, next) = blocklist.as_records(from, PAGE, is_live);
+        let is_kept = |list| blocklist.lists().get(list).origin.is_kept();
+        let (records, next) = blocklist.as_records(from, PAGE, is_kept);
         self.order(CompactionStage::Pages(next), |journal, done| journal.write(records, done));
     }
 

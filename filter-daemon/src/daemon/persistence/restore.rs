@@ -78,15 +78,16 @@ impl Persistence {
         let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
         let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
         let is_taken = |list: &ListInfo| {
-            !is_of_commands(&list.name, list.polarity) && (is_reserved(&list.name) || is_listed(&list.name))
+            list.origin.is_live()
+                && !is_of_commands(&list.name, list.polarity)
+                && (is_reserved(&list.name) || is_listed(&list.name))
         };
         let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(list));
         for (_, list) in in_the_way {
             let (name, into) = (&list.name, default_list(list.polarity));
             let go_on = counted_as(list.entries, ["live entry was", "live entries were"]);
-            warn!(
-                "list \"{name}\" is now defined in the configuration: its {go_on} moved to list \"{into}\""
-            );
+            let why = if is_listed(name) { "defined in the configuration" } else { "reserved for filterd" };
+            warn!("list \"{name}\" is now {why}: its {go_on} moved to list \"{into}\"");
         }
         let moved = blocklist.move_out_of_the_way(is_taken, default_list)?;
         self.write_soon(moved);
