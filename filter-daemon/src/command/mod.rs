@@ -7,6 +7,7 @@ mod allow;
 mod ask;
 mod check;
 mod confirm;
+mod crowdsec;
 mod diff;
 mod doctor;
 pub mod exchange;
@@ -37,6 +38,7 @@ use crate::cli::{ClientInvocation, GlobalOptions, WithGlobals};
 use crate::control::client::Endpoint;
 use crate::exit::Exit;
 use allow::AllowVerb;
+use crowdsec::CrowdSecVerb;
 use lists::ListsVerb;
 use render::console::{self, Console};
 use render::moment::Clock;
@@ -69,6 +71,9 @@ pub enum Verb {
     Ack(WithGlobals<ack::Ack>),
     /// Show all lists, with their entries, hits, age and problems
     Lists(lists::Lists),
+    /// Show how filterd follows CrowdSec
+    #[command(name = "crowdsec")]
+    CrowdSec(crowdsec::CrowdSecCommand),
     /// Show how many packets were dropped and passed, and why
     Stats(WithGlobals<stats::Stats>),
     /// Show drops live, by list, source or reason
@@ -117,6 +122,9 @@ macro_rules! whichever {
                 (None, $with) => $what,
                 (Some(ListsVerb::Refresh($with)), _) => $what,
             },
+            Verb::CrowdSec(crowdsec) => match &crowdsec.verb {
+                CrowdSecVerb::Status($with) => $what,
+            },
             Verb::Stats($with) => $what,
             Verb::Top($with) => $what,
             Verb::Reload($with) => $what,
@@ -139,6 +147,8 @@ impl Verb {
     pub fn everywhere(&self) -> [Option<&GlobalOptions>; 2] {
         let between = if let Verb::Allow(allow) = self {
             Some(&allow.everywhere)
+        } else if let Verb::CrowdSec(crowdsec) = self {
+            Some(&crowdsec.everywhere)
         } else if let Verb::Lists(lists) = self {
             Some(&lists.show.everywhere)
         } else {

@@ -11,6 +11,7 @@ use super::render::moment::Clock;
 use super::render::protection::ProtectionInput;
 use super::render::remark;
 use crate::control::client::{Client, Endpoint};
+use crate::control::wire::crowdsec::CrowdSecState;
 use crate::control::wire::status::{Flows, Interface, ListStatus, NOT_FILTERED, Reply, Table};
 use crate::control::wire::{self, Fault};
 use crate::exit::Exit;
@@ -60,6 +61,7 @@ fn render(status: &Reply, clock: &Clock) -> String {
     section(&mut text, "Interfaces", &interfaces(status, clock));
     section(&mut text, "Tables (each grows by itself)", &tables(status));
     section(&mut text, "Own flows (`match: new`: their packets pass)", &flows(status));
+    section(&mut text, "CrowdSec", &crowdsec(status, clock));
     section(&mut text, "Lists", &lists(status, false, clock));
     section(&mut text, "Lists that allow, whatever is blocked", &lists(status, true, clock));
     section(&mut text, "Process", &process(status));
@@ -161,6 +163,22 @@ fn flows(status: &Reply) -> Vec<[String; 1]> {
     told.into_iter().map(|line| [line]).collect()
 }
 
+/// Describes each CrowdSec: whether it answers, and how many decisions are enforced.
+fn crowdsec(status: &Reply, clock: &Clock) -> Vec<[String; 3]> {
+    let row = |one: &CrowdSecState| {
+        let state = match one.connected_since {
+            Some(_) => "connected",
+            None => "NOT CONNECTED",
+        };
+        let enforced = format!("{} of {} decisions enforced", count(one.enforced), count(one.decided));
+        let guarded = (one.guarded > 0).then(|| format!("{} guarded, which pass", count(one.guarded)));
+        let answer = one.last_pull.map(|then| format!("last answer {}", clock.ago(then)));
+        let told: Vec<_> = [Some(enforced), guarded, answer].into_iter().flatten().collect();
+        [one.name.clone(), state.to_owned(), told.join(", ")]
+    };
+    status.crowdsec.iter().map(row).collect()
+}
+
 fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
@@ -251,6 +269,7 @@ mod tests {
                 ..Default::default()
             }],
             flows: None,
+            crowdsec: vec![],
             lists: vec![
                 list("manual", "live", 1, 0, None),
                 list("drop", "file", 1204, 3, None),

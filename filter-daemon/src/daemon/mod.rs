@@ -14,6 +14,7 @@ mod configuration;
 mod confine;
 mod counting;
 mod covering;
+mod crowdsec;
 mod databases;
 mod diff;
 mod error;

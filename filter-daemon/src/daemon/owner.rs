@@ -14,6 +14,7 @@ use super::capacity::Capacity;
 use super::commit::Protection;
 use super::configuration::Configuration;
 use super::counting::Counting;
+use super::crowdsec::CrowdSec;
 use super::databases::Databases;
 use super::diff::Comparison;
 use super::expiry::Expiry;
@@ -75,6 +76,7 @@ pub struct Owner {
     pub(super) lists: ListCopies,
     pub(super) guard: Guard,
     pub(super) feeds: Feeds,
+    pub(super) crowdsec: CrowdSec,
     pub(super) http: Http,
     /// When to refresh lists that are chosen from databases.
     pub(super) databases: Databases,
@@ -100,6 +102,7 @@ impl Owner {
     pub fn of(run: &Run, prepared: Prepared, persistence: Persistence, means: FetchTools) -> Self {
         let Prepared { config, protection, configuration, readings, lists, alarm, guard, mut feeds } =
             prepared;
+        let crowdsec = CrowdSec::begin(&config, protection.blocklist(), means.clone());
         feeds.go_by(means);
         let mut databases = Databases::default();
         databases.follow(&config);
@@ -130,6 +133,7 @@ impl Owner {
             lists,
             guard,
             feeds,
+            crowdsec,
             http: Http::default(),
             databases,
             refreshing: Refreshing::default(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tracing::{error, info};
 
+use super::crowdsec::CrowdSecEvent;
 use super::error::DaemonError;
 use super::feeds::EndedFetch;
 use super::owner::Owner;
@@ -101,11 +102,22 @@ impl Owner {
         }
     }
 
+    /// Handles an answer of CrowdSec.
+    pub(super) fn note_crowdsec(&mut self, event: CrowdSecEvent) {
+        let servers = self.crowdsec.facts();
+        self.crowdsec.note(event, &self.protection);
+        // Before the decisions are in force: they may contain the address of CrowdSec itself.
+        if self.crowdsec.facts() != servers {
+            self.guard.follow_servers(self.servers());
+            self.guard.look_at_files(&mut self.protection);
+        }
+    }
+
     /// Handles the end of a fetch, successful or not.
     pub(super) fn note_fetched(&mut self, came: EndedFetch) {
         let Some(done) = self.feeds.note(came) else { return };
         // Before the fetched entries are in force: they may contain the feed's own server.
-        self.guard.follow_feeds(self.feeds.facts());
+        self.guard.follow_servers(self.servers());
         self.guard.look_at_files(&mut self.protection);
         self.readings.ask_refresh(done.lists);
         for waiting in &mut self.refreshing.waiting {

@@ -209,10 +209,13 @@ impl Owner {
             reloaded.warnings.push(settings::MODE_WAITS.to_owned());
         }
         self.feeds.follow(&self.config);
+        let is_tried = self.readings.trial().is_some();
+        reloaded.warnings.extend(self.crowdsec.warnings_of_gone(&self.config, is_tried));
+        self.crowdsec.follow(&self.config, self.protection.blocklist());
         self.forget_feeds_that_are_gone();
         self.databases.follow(&self.config);
         self.show_metrics();
-        self.guard.follow_feeds(self.feeds.facts());
+        self.guard.follow_servers(self.servers());
         self.guard.settle(&mut self.protection);
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);

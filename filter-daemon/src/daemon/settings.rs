@@ -97,7 +97,34 @@ pub fn changed(before: &Config, after: &Config, reload: &ReloadContext<'_>) -> V
         }),
     ];
     let order = order(before, after, reload);
-    told.into_iter().flatten().chain(order).chain(lists_read_otherwise(before, after, reload)).collect()
+    told.into_iter()
+        .flatten()
+        .chain(crowdsec(before, after, mood))
+        .chain(order)
+        .chain(lists_read_otherwise(before, after, reload))
+        .collect()
+}
+
+/// Reports each CrowdSec that is followed, that is not any more, or that has other settings.
+fn crowdsec(before: &Config, after: &Config, mood: Phrasing) -> Vec<String> {
+    let of = |config: &Config, name: &str| config.crowdsec.iter().find(|one| one.name == name).cloned();
+    let names = before.crowdsec.iter().chain(&after.crowdsec).map(|one| one.name.as_str());
+    let names: BTreeSet<&str> = names.collect();
+    let told = names.into_iter().filter_map(|name| {
+        let what = match (of(before, name), of(after, name), mood) {
+            (Some(one), Some(other), _) if one == other => return None,
+            (Some(_), Some(_), Phrasing::Is) => "is asked with other settings",
+            (Some(_), Some(_), Phrasing::Would) => "would be asked with other settings",
+            (None, _, Phrasing::Is) => "is asked for its decisions",
+            (None, _, Phrasing::Would) => "would be asked for its decisions",
+            (Some(_), None, Phrasing::Is) => "is no longer asked",
+            (Some(_), None, Phrasing::Would) => {
+                "would no longer be asked, and its decisions would be released"
+            }
+        };
+        Some(format!("crowdsec {name}: it {what}"))
+    });
+    told.collect()
 }
 
 /// Reports a changed order of continuing lists that block, because the first list of several with the same

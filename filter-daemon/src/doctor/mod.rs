@@ -12,6 +12,7 @@ mod card;
 mod clock;
 mod configuration;
 mod containers;
+mod crowdsec;
 mod daemon;
 mod device;
 mod findings;
@@ -89,6 +90,7 @@ pub fn examine(subject: &Subject) -> Findings {
     landlock::check(&mut findings);
     seccomp::check(subject, &mut findings);
     daemon::check(subject, &mut findings);
+    crowdsec::check(subject, &mut findings);
     findings.unseen();
     findings
 }

@@ -43,6 +43,8 @@ pub enum HostRole {
     Asker,
     /// The server from which this list was last fetched.
     Feed(String),
+    /// The server of this CrowdSec.
+    CrowdSec(String),
 }
 
 /// The facts found, and reports of what could not be read.
@@ -146,6 +148,7 @@ impl fmt::Display for HostRole {
             Self::Session(user) => write!(f, "{user} is logged in from it"),
             Self::Asker => f.write_str("a user of filterd is logged in from it by SSH"),
             Self::Feed(list) => write!(f, "list \"{list}\" is fetched from it"),
+            Self::CrowdSec(name) => write!(f, "CrowdSec \"{name}\" answers there"),
         }
     }
 }

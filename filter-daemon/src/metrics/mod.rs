@@ -4,6 +4,7 @@
 //! Labels are configured interfaces, names of lists and tables, and fixed words. A sender cannot create labels, with
 //! one exception: sources, of which there are at most as many as `metrics.sources` says, and none by default.
 
+mod crowdsec;
 mod exposition;
 mod lists;
 mod packets;
@@ -39,7 +40,9 @@ impl MetricFamily {
 
 /// All families, in the order in which they are written.
 fn families() -> impl Iterator<Item = &'static MetricFamily> {
-    [&program::FAMILIES[..], &packets::FAMILIES, &lists::FAMILIES, &tables::FAMILIES].into_iter().flatten()
+    [&program::FAMILIES[..], &packets::FAMILIES, &lists::FAMILIES, &crowdsec::FAMILIES, &tables::FAMILIES]
+        .into_iter()
+        .flatten()
 }
 
 /// Writes all series of a snapshot.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::*;
+use crate::control::wire::crowdsec::CrowdSecState;
 use crate::control::wire::lists::{self, Fetching, ListDetails};
 use crate::control::wire::snapshot::{Changes, Sampled, TopSources, Within};
 use crate::control::wire::stats::{Counted, OnInterface};
@@ -77,6 +78,16 @@ fn snapshot() -> Snapshot {
         }),
         other: hits,
         gone: hits,
+        crowdsec: vec![CrowdSecState {
+            name: "main".into(),
+            connected_since: Some(5),
+            last_pull: Some(6),
+            received: 9,
+            decided: 4,
+            enforced: 3,
+            guarded: 1,
+            ..CrowdSecState::default()
+        }],
         lists: vec![ListDetails {
             name: "a\"b\\c\nd".into(),
             kind: "url".into(),

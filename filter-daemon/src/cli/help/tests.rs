@@ -20,7 +20,7 @@ const WITHOUT_DEFAULT: [&str; 8] =
     ["note", "pcap", "accept", "confirm", "block", "allow", "skip", "as-config"];
 
 /// What each command exits with. A script may rely on it.
-const EXIT_CODES: [(&str, &[u8]); 32] = [
+const EXIT_CODES: [(&str, &[u8]); 34] = [
     ("", &[0, 1, 2, 3, 4, 5, 6, 7, 8]),
     ("add", &[0, 1, 2, 4, 5, 6, 7, 8]),
     ("remove", &[0, 1, 2, 4, 5, 6, 7, 8]),
@@ -37,6 +37,8 @@ const EXIT_CODES: [(&str, &[u8]); 32] = [
     ("list", &[0, 2, 6, 7]),
     ("lists", &[0, 2, 6, 7]),
     ("lists refresh", &[0, 2, 5, 6, 7]),
+    ("crowdsec", &[2]),
+    ("crowdsec status", &[0, 2, 6, 7]),
     ("status", &[0, 2, 6, 7]),
     ("stats", &[0, 2, 6, 7, 8]),
     ("top", &[0, 2, 6, 7]),

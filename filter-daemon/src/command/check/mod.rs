@@ -18,7 +18,7 @@ use super::render::console::Console;
 use super::render::figure::{count, counted};
 use crate::accounts::{self, User};
 use crate::cli::{places, user_or_own};
-use crate::config::{self, Config};
+use crate::config::{self, Config, secret};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{self, Failure, status};
 use crate::exit::Exit;
@@ -216,7 +216,13 @@ impl CheckOutput {
             block: config.block.len(),
             allow: config.allow.len(),
             lists,
-            warnings: config.mode.warning().into_iter().chain(config.metrics.warnings()).collect(),
+            warnings: config
+                .mode
+                .warning()
+                .into_iter()
+                .chain(config.metrics.warnings())
+                .chain(config.crowdsec.iter().filter_map(secret::unreadable))
+                .collect(),
         }
     }
 }

@@ -6,7 +6,8 @@ use filter_common::target::Target;
 
 use super::entry::told_direction;
 use super::figure::counted_as;
-use crate::control::wire::entry::{HOST, LIVE};
+use super::remote as remote_list;
+use crate::control::wire::entry::{HOST, LIVE, REMOTE};
 use crate::control::wire::reload::then_reload;
 use crate::control::wire::{Changed, Held, HeldBy, MOST_WITHIN};
 
@@ -155,6 +156,7 @@ fn remedies(all: &[Held], words: &HeldWords) -> Vec<String> {
         _ => {}
     }
     lines.extend(in_the_configuration(all, words.then_reload));
+    lines.extend(remote(all));
     let is_guarded = all.iter().flat_map(|held| &held.by).any(|by| by.origin == HOST);
     lines.extend(is_guarded.then(|| {
         "no option overrides the guard's list, but `filterd add` blocks servers of lists".to_owned()
@@ -166,13 +168,20 @@ fn remedies(all: &[Held], words: &HeldWords) -> Vec<String> {
 }
 
 fn in_the_configuration(all: &[Held], then_reload: &str) -> Option<String> {
-    let is_configured = |by: &&HeldBy| ![LIVE, HOST].contains(&by.origin.as_str());
+    let is_configured = |by: &&HeldBy| ![LIVE, REMOTE, HOST].contains(&by.origin.as_str());
     let configured = all.iter().flat_map(|held| &held.by).filter(is_configured);
     let names: BTreeSet<_> = configured.map(|by| format!("`{}`", by.list)).collect();
     let (noun, verb) = if names.len() == 1 { ("list", "comes") } else { ("lists", "come") };
     let all = names.into_iter().collect::<Vec<_>>().join(", ");
     let change = || format!("{noun} {all} {verb} from the configuration: change it there, {then_reload}");
     (!all.is_empty()).then(change)
+}
+
+/// How to end the decisions of other systems.
+fn remote(all: &[Held]) -> Option<String> {
+    let remote: Vec<_> = all.iter().flat_map(|held| &held.by).filter(|by| by.origin == REMOTE).collect();
+    let targets: BTreeSet<_> = remote.iter().map(|by| by.target.as_str()).collect();
+    remote.first().map(|by| remote_list::end_decisions(targets, &by.list))
 }
 
 /// The entries that hold a target, each with whether it blocks only a part.

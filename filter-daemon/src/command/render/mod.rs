@@ -8,3 +8,4 @@ pub mod hits;
 pub mod moment;
 pub mod protection;
 pub mod remark;
+pub mod remote;

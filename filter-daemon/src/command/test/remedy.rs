@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use filter_common::target::Target;
 
+use crate::command::render::remote;
 use crate::control::wire::Entry;
-use crate::control::wire::entry::LIVE;
+use crate::control::wire::entry::{LIVE, REMOTE};
 use crate::control::wire::reload::then_reload;
 use crate::control::wire::test::Tested;
 
@@ -121,6 +122,9 @@ fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
 
 fn taken_out(one: &Tested, entry: &Entry, then_reload: &str) -> String {
     let Entry { target, list, .. } = entry;
+    if entry.origin.as_deref() == Some(REMOTE) {
+        return remote::end_decisions([target.as_str()], list);
+    }
     let place = match one.files.iter().find(|file| file.list == *list) {
         // A fetched list is published by others, so the user cannot edit it.
         Some(file) if file.path.contains("://") => {

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The origin of lists that commands fill.
 pub const LIVE: &str = "live";
 
+/// The origin of lists that follow another system, such as CrowdSec.
+pub const REMOTE: &str = "remote";
+
 /// The origin of the list that the host itself fills.
 pub const HOST: &str = "host";
 
@@ -30,7 +33,7 @@ pub struct Entry {
     /// User and command that added it, as far as known. Entries of lists that are not live have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Origin of the list: `config`, `file`, `live` or `host`. Older daemons do not say.
+    /// Origin of the list: `config`, `file`, `live`, `remote` or `host`. Older daemons do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// Ports on which the list blocks, if not on all: `on port 22 only`, `on all but port 443`.

@@ -27,3 +27,8 @@ impl Hits {
         *self == Self::default()
     }
 }
+
+/// Whether a count is left out, because it is zero.
+pub(super) fn is_zero(number: &u64) -> bool {
+    *number == 0
+}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::hits::Hits;
+use super::hits::{Hits, is_zero};
 use super::{Failure, Method};
 use crate::text::Explanation;
 
@@ -40,7 +40,7 @@ pub struct Reply {
 pub struct ListDetails {
     /// Name of the list.
     pub name: String,
-    /// `config`, `file`, `url` (a downloaded file), `live` (filled by commands), or `host` (what this host depends on).
+    /// `config`, `file`, `url` (a downloaded file), `live` (filled by commands), `remote` (follows CrowdSec), or `host` (what this host depends on).
     pub kind: String,
     /// Whether the list allows instead of blocks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -140,10 +140,6 @@ pub struct Trouble {
 /// The most lists on one line. A list takes less than twenty kilobytes, even if its faults name the longest path and
 /// every byte is escaped.
 pub const MOST_LISTS: usize = 32;
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
 
 impl Method for Lists {
     const NAME: &'static str = "io.filterd.Lists";

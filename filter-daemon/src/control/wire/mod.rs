@@ -13,6 +13,7 @@ pub mod add;
 pub mod allow;
 mod changed;
 pub mod confirm;
+pub mod crowdsec;
 mod deed;
 pub mod diff;
 pub mod entry;

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::crowdsec::CrowdSecState;
+use super::hits::is_zero;
 use super::lists::{ListDetails, MOST_LISTS};
 use super::stats::{Counted, OnInterface};
-use super::status::{Flows, Interface, OnTrial, Paused, Table, is_protected, is_zero};
+use super::status::{Flows, Interface, OnTrial, Paused, Table, is_protected};
 use super::{Failure, Fault, Hits, Method};
 use crate::text::Explanation;
 
@@ -98,6 +100,9 @@ pub struct Reply {
     /// Sources that send the most dropped packets, if `metrics.sources` asks for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_sources: Option<TopSources>,
+    /// Every CrowdSec that filterd follows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crowdsec: Vec<CrowdSecState>,
     /// All lists, in the order of the configuration, then live lists, the oldest first. Each line of a long answer has
     /// some.
     pub lists: Vec<ListDetails>,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::crowdsec::CrowdSecState;
+use super::hits::is_zero;
 use super::{About, Failure, Fault, Hits, Method};
 use crate::text::Explanation;
 
@@ -65,6 +67,9 @@ pub struct Reply {
     /// Flows that this host initiated, with `match: new`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
+    /// Every CrowdSec that filterd follows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crowdsec: Vec<CrowdSecState>,
     /// All lists, and how long they are.
     pub lists: Vec<ListStatus>,
 }
@@ -210,7 +215,7 @@ pub struct Flows {
 pub struct ListStatus {
     /// Name of the list.
     pub name: String,
-    /// `config`, `file`, `url` (a downloaded file), `live` (filled by commands), or `host` (what this host depends on).
+    /// `config`, `file`, `url` (a downloaded file), `live` (filled by commands), `remote` (follows CrowdSec), or `host` (what this host depends on).
     pub kind: String,
     /// Whether the list allows instead of blocks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -249,11 +254,6 @@ pub struct ListStatus {
     /// Packets that count for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits: Option<Hits>,
-}
-
-/// A count of zero is left out.
-pub(super) fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Method for Status {

@@ -311,6 +311,7 @@ fn replies_are_those_of_the_version_that_landed() {
             certainty: "exact".into(),
             ..Default::default()
         }],
+        crowdsec: vec![],
         lists: vec![status::ListStatus {
             name: "drop".into(),
             kind: "file".into(),

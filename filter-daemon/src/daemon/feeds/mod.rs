@@ -25,13 +25,15 @@ use crate::blocklist::{ListRegistry, Timestamp};
 use crate::clock;
 use crate::config::secret::SystemdCredentials;
 use crate::config::{Config, Feed};
-use crate::fetch::Fetcher;
+use crate::fetch::{FetchError, FetchOrder, Fetcher};
 use crate::host::{HostRole, ProtectedAddress};
 use crate::source;
 use crate::source::feeds::FeedKey;
 use fed::FeedState;
+pub use fetching::FetchResponse;
 use fetching::{FetchFunction, FetchJob, FetchOutcome};
 use reached::ReachedServers;
+pub use schedule::{RandomNumber, after_success};
 
 /// How many fetches run at once. More would share the bandwidth and hold threads.
 const MOST_AT_ONCE: usize = 4;
@@ -86,6 +88,24 @@ impl FetchTools {
     /// privileges are given up.
     pub fn of(fetcher: Fetcher) -> Self {
         Self { fetch: Some(fetching::through(fetcher)), handed: Arc::new(SystemdCredentials::by_systemd()) }
+    }
+
+    /// Whether there is a fetcher.
+    pub fn can_fetch(&self) -> bool {
+        self.fetch.is_some()
+    }
+
+    /// The credentials that systemd handed over.
+    pub fn handed(&self) -> &SystemdCredentials {
+        &self.handed
+    }
+
+    /// Fetches. It waits for the network, so call it on a thread of its own.
+    pub fn fetch(&self, order: &FetchOrder) -> Result<FetchResponse, FetchError> {
+        match &self.fetch {
+            Some(fetch) => fetch(order),
+            None => Err(FetchError::Interrupted("there is no process that fetches".to_owned())),
+        }
     }
 }
 

@@ -230,8 +230,9 @@ impl Guard {
         }
     }
 
-    /// Sets the servers of feeds. They are guarded at the next check of files.
-    pub fn follow_feeds(&mut self, feeds: Vec<ProtectedAddress>) {
+    /// Sets the servers that filterd asks: those of feeds and of CrowdSec. They are guarded at the next check
+    /// of files.
+    pub fn follow_servers(&mut self, feeds: Vec<ProtectedAddress>) {
         self.feeds = feeds;
     }
 

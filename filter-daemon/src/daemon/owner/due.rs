@@ -7,6 +7,7 @@ use crate::clock;
 use crate::daemon::capacity::Capacity;
 use crate::daemon::pages::OwnerParts;
 use crate::daemon::turns::LastCheck;
+use crate::host::ProtectedAddress;
 
 /// A change of the system clock during a wait is noticed within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
@@ -14,7 +15,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 impl Owner {
     /// The time until work is due.
     pub(super) fn until_deadline(&self) -> Duration {
-        let polls = [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll()];
+        let polls =
+            [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll(), self.crowdsec.poll()];
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
         let expiry = self.expiry.until_due(&self.protection, &self.capacity);
         let (persistence, interfaces) = (self.persistence.until_due(), self.interfaces.until_due());
@@ -28,6 +30,7 @@ impl Owner {
             Some(self.traffic.until_due()),
             Some(self.guard.until_due()),
             self.feeds.until_due(),
+            self.crowdsec.until_due(),
             self.databases.until_due(),
             self.lists.until_due(),
             self.configuration.until_due(),
@@ -50,6 +53,7 @@ impl Owner {
     pub(super) fn wake(&mut self) {
         self.pages.wake();
         self.reload.wake();
+        self.crowdsec.wake();
     }
 
     async fn mind_deadlines(&mut self) {
@@ -61,10 +65,15 @@ impl Owner {
         }
         self.mind_sleep();
         if self.guard.until_due().is_zero() {
-            self.guard.follow_feeds(self.feeds.facts());
+            self.guard.follow_servers(self.servers());
         }
         self.guard.mind(&mut self.protection);
         self.feeds.mind(|| self.guard.own());
+        self.crowdsec.mind(self.configuration.trial.is_on(), &self.protection);
+        if self.crowdsec.must_report() {
+            let snapshot = self.snapshot();
+            self.crowdsec.report(&snapshot);
+        }
         self.mind_databases();
         self.write_copies_again();
         self.mind_pause();
@@ -81,6 +90,11 @@ impl Owner {
         if self.traffic.until_due().is_zero() {
             self.look_at_traffic().await;
         }
+    }
+
+    /// The servers that filterd asks, which lists must not block.
+    pub(in crate::daemon) fn servers(&self) -> Vec<ProtectedAddress> {
+        [self.feeds.facts(), self.crowdsec.facts()].concat()
     }
 
     /// Reports to the service manager that the loop runs, and a summary.
@@ -102,6 +116,7 @@ impl Owner {
         if self.counting.is_due(parts.protection, parts.capacity, self.reload.get().is_some()) {
             self.counting.turn(&mut parts);
         }
+        self.crowdsec.turn(&mut parts);
         let (reload, diff) = (self.reload.turn(&mut parts), self.diff.turn(&mut parts));
         if let Some(reload) = reload {
             self.finish_reload(reload).await;

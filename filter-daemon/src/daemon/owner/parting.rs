@@ -45,12 +45,14 @@ impl Owner {
     }
 
     /// Stops writing fetched lists, because the state directory will belong to another filterd.
-    pub fn let_go_of_feeds(&self) {
+    pub fn let_go_of_feeds(&mut self) {
+        self.crowdsec.let_go();
         self.feeds.let_go();
     }
 
     /// Allows writing fetched lists again, because the takeover failed.
-    pub fn come_back_to_feeds(&self) {
+    pub fn come_back_to_feeds(&mut self) {
+        self.crowdsec.come_back();
         self.feeds.come_back();
     }
 

@@ -9,6 +9,7 @@ use super::Owner;
 use crate::clock;
 use crate::control::Call;
 use crate::control::wire::reload::Request;
+use crate::daemon::crowdsec::CrowdSecEvent;
 use crate::daemon::error::DaemonError;
 use crate::daemon::feeds::EndedFetch;
 use crate::daemon::lists::Outcomes;
@@ -55,6 +56,7 @@ enum OwnerEvent {
     Loaded(Box<Result<ReadResult, DaemonError>>),
     Kept(Outcomes),
     Fetched(Box<EndedFetch>),
+    CrowdSec(Box<CrowdSecEvent>),
     GraceIsOver(std::io::Result<()>),
     Watched,
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
@@ -91,6 +93,7 @@ impl Owner {
                 NextTurn::Own(OwnerEvent::Loaded(loaded)) => self.take_reading(*loaded).await,
                 NextTurn::Own(OwnerEvent::Kept(outcomes)) => self.note_copies(outcomes),
                 NextTurn::Own(OwnerEvent::Fetched(came)) => self.note_fetched(*came),
+                NextTurn::Own(OwnerEvent::CrowdSec(event)) => self.note_crowdsec(*event),
                 NextTurn::Own(OwnerEvent::GraceIsOver(result)) => self.capacity.end_grace(result),
                 NextTurn::Own(OwnerEvent::Compacted(written)) => {
                     self.persistence.compact(self.protection.blocklist(), clock::now(), written);
@@ -133,6 +136,7 @@ impl Owner {
         self.pages.are_due()
             || self.reload.is_due()
             || self.diff.is_due()
+            || self.crowdsec.is_due()
             || self.counting.is_due(&self.protection, &self.capacity, is_reloading)
     }
 
@@ -149,6 +153,7 @@ impl Owner {
                 loaded = self.readings.read() => OwnerEvent::Loaded(Box::new(loaded)),
                 outcomes = self.lists.written() => OwnerEvent::Kept(outcomes),
                 fetched = self.feeds.fetched() => OwnerEvent::Fetched(Box::new(fetched)),
+                event = self.crowdsec.ended() => OwnerEvent::CrowdSec(Box::new(event)),
                 found = self.guard.found() => OwnerEvent::Facts(found),
                 written = self.persistence.compacted() => OwnerEvent::Compacted(written),
                 () = self.sampling.changed() => OwnerEvent::Watched,

@@ -6,16 +6,16 @@ use filter_common::target::Target;
 
 use super::answer;
 use super::failure::{
-    belongs_elsewhere, guard_list_refusal, not_done, not_durable, not_durable_before, other_polarity,
-    partly_flushed, reserved,
+    belongs_elsewhere, follows_crowdsec, guard_list_refusal, not_done, not_durable, not_durable_before,
+    other_polarity, partly_flushed, reserved,
 };
 use super::guarding::{self, GuardReport};
 use super::own;
 use super::question::{all_allowed, held, longer, overlapping, wider};
-use crate::blocklist::{Blocklist, Change, ListId, Polarity, Reach, ReleaseFrom, Targets, Want};
+use crate::blocklist::{Blocklist, Change, ListId, Origin, Polarity, Reach, ReleaseFrom, Targets, Want};
 use crate::clock;
 use crate::config::ListName;
-use crate::config::name::{GUARD_LIST, MANUAL_OUT_LIST};
+use crate::config::name::{GUARD_LIST, MANUAL_OUT_LIST, ReservedPrefix};
 use crate::control::ReplyTo;
 use crate::control::wire::{Changed, Emptied, Failure, MOST_LOOKED_AT, Widened, add, flush, remove};
 use crate::daemon::change::{self, ChangeTotals};
@@ -190,6 +190,12 @@ impl Owner {
         };
         if name == GUARD_LIST {
             return Err(guard_list_refusal(name));
+        }
+        let parsed = name.parse::<ListName>().ok();
+        let is_of_crowdsec =
+            parsed.is_some_and(|name| name.reserved_prefix() == Some(ReservedPrefix::CrowdSec));
+        if found.map_or(is_of_crowdsec, |list| list.origin == Origin::Remote) {
+            return Err(follows_crowdsec(name));
         }
         if found.is_some_and(|list| !list.origin.is_live()) || self.configuration.trial.reserves(name) {
             return Err(belongs_elsewhere(name, self.configuration.trial.is_on()));

@@ -41,6 +41,14 @@ pub fn belongs_elsewhere(name: &str, is_on_trial: bool) -> Failure {
     Failure::Refused(Explanation::new(message, remedy))
 }
 
+/// The list follows another system.
+pub fn follows_crowdsec(name: &str) -> Failure {
+    let message = format!("cannot change list \"{name}\" by command: it follows CrowdSec");
+    let remedy = "to end a decision, on the host of CrowdSec: sudo cscli decisions delete --value ADDRESS\n\
+                  to let an address pass here, although CrowdSec bans it: filterd allow add ADDRESS";
+    Failure::Refused(Explanation::new(message, remedy))
+}
+
 /// The list is the guard's own.
 pub fn guard_list_refusal(name: &str) -> Failure {
     let message = format!(
@@ -85,6 +93,9 @@ pub fn not_done(error: CommitError) -> Failure {
         CommitError::Refused(Refusal::NoSuchList(name)) => no_list(&name),
         CommitError::Refused(Refusal::BelongsElsewhere { name, origin: Origin::Host }) => {
             guard_list_refusal(&name)
+        }
+        CommitError::Refused(Refusal::BelongsElsewhere { name, origin: Origin::Remote }) => {
+            follows_crowdsec(&name)
         }
         CommitError::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name, false),
         CommitError::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),

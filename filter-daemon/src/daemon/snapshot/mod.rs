@@ -50,6 +50,8 @@ impl Owner {
 
     fn picture(&mut self, counted: &PacketCounts) -> Snapshot {
         let lists::Reply { counted_since, rate_over, other, gone, lists, .. } = self.lists_report();
+        let guarded = lists.iter().map(|list| (list.name.clone(), list.guarded)).collect();
+        let crowdsec = self.crowdsec.status(&guarded);
         let mut interfaces: Vec<_> =
             self.interfaces.iter().map(super::interfaces::WatchedInterface::status).collect();
         self.traffic.tell(&mut interfaces, &self.interfaces.filtered());
@@ -85,6 +87,7 @@ impl Owner {
             other,
             gone,
             top_sources: self.sampling.top(),
+            crowdsec,
             lists,
         }
     }

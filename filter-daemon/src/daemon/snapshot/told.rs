@@ -29,6 +29,7 @@ pub fn status(snapshot: Snapshot) -> status::Reply {
         targets_out: snapshot.targets_out,
         tables: snapshot.tables,
         flows: snapshot.flows,
+        crowdsec: snapshot.crowdsec,
         lists: snapshot.lists.into_iter().map(list_status).collect(),
     }
 }

@@ -3,7 +3,7 @@
 use super::{BAD_TARGET, HelpPage, HelpTable, KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, USAGE};
 use crate::exit::Exit;
 
-pub const PAGES: [HelpPage; 8] = [
+pub const PAGES: [HelpPage; 10] = [
     HelpPage {
         name: "test",
         examples: &[
@@ -54,6 +54,26 @@ pub const PAGES: [HelpPage; 8] = [
             (Exit::Refused, "named list has no source"),
             NO_DAEMON,
             (Exit::Partly, "a list was not updated"),
+        ],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "crowdsec",
+        examples: &[("sudo filterd crowdsec status", "")],
+        exit_codes: &[(Exit::Usage, "no command given")],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "crowdsec status",
+        examples: &[
+            ("sudo filterd crowdsec status", ""),
+            ("sudo filterd crowdsec status --json | jq '.crowdsec[].enforced'", ""),
+        ],
+        exit_codes: &[
+            (Exit::Done, "all is well, or there is no CrowdSec"),
+            USAGE,
+            NO_DAEMON,
+            (Exit::Partly, "a CrowdSec has a problem"),
         ],
         ..PLAIN
     },

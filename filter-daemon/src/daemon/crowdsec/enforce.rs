@@ -1,0 +1,266 @@
+//! Brings the differences between decisions and entries into the blocklist, page by page. What cannot be
+//! enforced is left out and told, and the rest goes on.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use filter_common::target::Target;
+use tracing::info;
+
+use super::by;
+use crate::blocklist::{Change, ListSets, Origin, PAGE, Polarity, ReleaseFrom, Targets, Timestamp, Want};
+use crate::clock;
+use crate::command::render::figure::counted_as;
+use crate::config::LapiConfig;
+use crate::crowdsec::EntryChange;
+use crate::daemon::pages::{OwnerParts, Turn, Work};
+use crate::text::{Explain, Explanation};
+
+/// Small pages share a turn up to this many targets, which takes about a millisecond.
+const TOGETHER: usize = 128;
+
+/// Differences of all LAPIs, to be enforced.
+#[derive(Default)]
+pub struct Enforcing {
+    pages: VecDeque<Page>,
+    /// The targets that enter each list, until there is room for them.
+    entering: BTreeMap<Arc<str>, Targets>,
+    /// How many more entries each LAPI may have.
+    room: BTreeMap<String, u64>,
+    refused: BTreeMap<String, RefusedEntries>,
+    done: BTreeMap<String, EnforcedCounts>,
+}
+
+/// One change of the blocklist, and the differences that it makes good.
+struct Page {
+    /// The name of the LAPI; none if the configuration does not name it any more.
+    source: Option<String>,
+    change: Change,
+    parts: Vec<EntryChange>,
+}
+
+/// What was done for one LAPI.
+#[derive(Default)]
+struct EnforcedCounts {
+    entered: u64,
+    left: u64,
+}
+
+/// Entries that could not be enforced, and why.
+#[derive(Default)]
+pub struct RefusedEntries {
+    changes: Vec<EntryChange>,
+    why: Option<Explanation>,
+}
+
+impl RefusedEntries {
+    pub fn take(&mut self) -> Vec<EntryChange> {
+        std::mem::take(&mut self.changes)
+    }
+
+    pub fn count(&self) -> u64 {
+        self.changes.len() as u64
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.changes.extend(other.changes);
+        self.why = other.why.or(self.why.take());
+    }
+
+    /// The message and the remedy.
+    pub fn told(&self) -> Explanation {
+        let entries = counted_as(self.count(), ["entry is", "entries are"]);
+        let why = self.why.clone().unwrap_or_default();
+        Explanation { message: format!("{entries} not enforced: {}", why.message), remedy: why.remedy }
+    }
+}
+
+impl Enforcing {
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// Adds the differences of one LAPI, which may have `room` more entries.
+    pub fn add(&mut self, config: &LapiConfig, mut changes: Vec<EntryChange>, room: u64) {
+        self.room.insert(config.name.clone(), room);
+        // What leaves makes room. Entries with the same end and note share a page.
+        changes.sort_by(|one, other| key(one).cmp(&key(other)));
+        let mut parts: Vec<EntryChange> = Vec::new();
+        for change in changes {
+            if parts.last().is_some_and(|last| key(last) != key(&change)) || parts.len() as u64 == PAGE {
+                self.push(config, std::mem::take(&mut parts));
+            }
+            if let EntryChange::Want { list, target, .. } = &change {
+                self.entering.entry(list.clone()).or_default().push(*target);
+            }
+            parts.push(change);
+        }
+        self.push(config, parts);
+        self.entering.values_mut().for_each(Targets::sort);
+    }
+
+    fn push(&mut self, config: &LapiConfig, parts: Vec<EntryChange>) {
+        let Some(first) = parts.first() else { return };
+        let mut targets: Targets = parts.iter().map(target).collect();
+        targets.sort();
+        let change = match first {
+            EntryChange::Want { list, until, note, .. } => Change::Want(Want {
+                origin: Origin::Remote,
+                until: Some(*until),
+                shorten: true,
+                note: Some(note.clone()),
+                by: Some(by(&config.name)),
+                ..Want::live(list.clone(), Polarity::Block, targets)
+            }),
+            EntryChange::Release { list, .. } => {
+                Change::Release { from: ReleaseFrom::List(list.clone()), targets }
+            }
+        };
+        self.pages.push_back(Page { source: Some(config.name.clone()), change, parts });
+    }
+
+    /// Adds entries to release that belong to no LAPI any more.
+    pub fn release(&mut self, orphans: Vec<(Arc<str>, Targets)>) {
+        for (list, targets) in orphans {
+            let change = Change::Release { from: ReleaseFrom::List(list), targets };
+            self.pages.push_back(Page { source: None, change, parts: Vec::new() });
+        }
+    }
+
+    /// The number of entries of this LAPI that are to be enforced still.
+    pub fn pending(&self, name: &str) -> u64 {
+        let pages = self.pages.iter().filter(|page| page.source.as_deref() == Some(name));
+        let wants =
+            pages.flat_map(|page| &page.parts).filter(|part| matches!(part, EntryChange::Want { .. }));
+        wants.count() as u64
+    }
+
+    /// The entries that could not be enforced, by LAPI.
+    pub fn into_refused(self) -> BTreeMap<String, RefusedEntries> {
+        self.refused
+    }
+
+    /// Logs what changed, one line for each LAPI.
+    pub fn tell_log(&self) {
+        for (name, EnforcedCounts { entered, left }) in &self.done {
+            if entered + left > 0 {
+                info!(
+                    watch.verb = "crowdsec",
+                    watch.lists = name.as_str(),
+                    entered,
+                    left,
+                    "decisions of CrowdSec \"{name}\""
+                );
+            }
+        }
+    }
+
+    /// Whether there is room for all that enters. It is asked once for all, so that tables grow once.
+    fn make_room(&mut self, parts: &mut OwnerParts<'_>) -> bool {
+        while let Some((list, targets)) = self.entering.first_key_value() {
+            let blocklist = parts.protection.blocklist();
+            let sets: ListSets = blocklist.sets_of(list, Polarity::Block);
+            let all = blocklist.in_effect(list, targets);
+            if !parts.capacity.has_room(parts.protection, sets, &all) {
+                return false;
+            }
+            self.entering.pop_first();
+        }
+        true
+    }
+
+    fn enforce(&mut self, page: Page, parts: &mut OwnerParts<'_>) {
+        let Page { source, change, parts: made_good } = page;
+        let Some(change) = self.limited(source.as_deref(), change, &made_good, parts) else { return };
+        match parts.protection.commit(&change, clock::now()) {
+            Ok(applied) => {
+                let Some(source) = source else { return };
+                let done = self.done.entry(source).or_default();
+                let blocking = applied.effects.sets.blocking();
+                for (_, set) in blocking {
+                    done.entered += set.entered.len() as u64;
+                    done.left += set.left.len() as u64;
+                }
+            }
+            // A list whose last entry has expired is gone.
+            Err(_) if matches!(change, Change::Release { .. }) => {}
+            Err(error) => self.refuse(source, made_good, error.explain()),
+        }
+    }
+
+    /// The change without the entries for which `max_entries` leaves no room.
+    fn limited(
+        &mut self,
+        source: Option<&str>,
+        change: Change,
+        made_good: &[EntryChange],
+        parts: &OwnerParts<'_>,
+    ) -> Option<Change> {
+        let Some(room) = source.and_then(|source| self.room.get_mut(source)) else { return Some(change) };
+        let blocklist = parts.protection.blocklist();
+        let Change::Want(want) = &change else {
+            *room = room.saturating_add(made_good.len() as u64);
+            return Some(change);
+        };
+        let list = blocklist.lists().find(&want.list);
+        let is_new = |target: Target| list.is_none_or(|id| blocklist.times_of(target, id).is_none());
+        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+        for part in made_good {
+            match room.checked_sub(u64::from(is_new(target(part)))) {
+                Some(left) => {
+                    *room = left;
+                    kept.push(target(part));
+                }
+                None => left_out.push(part.clone()),
+            }
+        }
+        if left_out.is_empty() {
+            return Some(change);
+        }
+        let mut targets: Targets = kept.into_iter().collect();
+        targets.sort();
+        let limited = (!targets.is_empty()).then(|| Change::Want(Want { targets, ..want.clone() }));
+        let why = Explanation::new(
+            "there are more than `max_entries` allows",
+            "if that is what you want, raise `max_entries` under `crowdsec:`, then run `filterd reload`",
+        );
+        self.refuse(source.map(str::to_owned), left_out, why);
+        limited
+    }
+
+    fn refuse(&mut self, source: Option<String>, changes: Vec<EntryChange>, why: Explanation) {
+        if let Some(source) = source {
+            self.refused.entry(source).or_default().add(RefusedEntries { changes, why: Some(why) });
+        }
+    }
+}
+
+impl Work for Enforcing {
+    fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
+        if !self.make_room(parts) {
+            return Turn::Wait;
+        }
+        let mut targets = 0;
+        while targets < TOGETHER
+            && let Some(page) = self.pages.pop_front()
+        {
+            targets += page.parts.len();
+            self.enforce(page, parts);
+        }
+        if self.pages.is_empty() { Turn::Done } else { Turn::More }
+    }
+}
+
+/// Entries with equal keys can share a change. Releases come first.
+fn key(change: &EntryChange) -> (bool, &str, Option<Timestamp>, Option<&str>) {
+    match change {
+        EntryChange::Release { list, .. } => (false, list, None, None),
+        EntryChange::Want { list, until, note, .. } => (true, list, Some(*until), Some(note)),
+    }
+}
+
+fn target(change: &EntryChange) -> Target {
+    match change {
+        EntryChange::Want { target, .. } | EntryChange::Release { target, .. } => *target,
+    }
+}

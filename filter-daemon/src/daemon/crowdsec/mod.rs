@@ -1,0 +1,330 @@
+//! Follows the decisions of CrowdSec: asks each LAPI, CrowdSec's local API, and enforces what it has decided.
+//!
+//! `source` is one LAPI with its decisions and the time of its next poll. `poll` asks it, on a separate
+//! thread. `enforce` brings the differences into the blocklist, page by page. `networks` looks up autonomous
+//! systems and countries, and `told` reports the state to users. Only the filterd that is in charge polls.
+
+mod enforce;
+mod networks;
+mod poll;
+mod source;
+mod told;
+mod usage;
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use super::commit::Protection;
+use super::feeds::FetchTools;
+use super::pages::{OwnerParts, Slot};
+use crate::blocklist::{BY_CROWDSEC, Blocklist, Bookmark, Origin, Record, Targets};
+use crate::clock;
+use crate::command::render::figure::counted_as;
+use crate::config::Config;
+use crate::control::wire::snapshot::Reply as Snapshot;
+use crate::host::{HostRole, ProtectedAddress};
+use enforce::Enforcing;
+use networks::FoundNetworks;
+use poll::{EndedPoll, Poll};
+use source::LapiSource;
+use usage::{EndedReport, PacketTotals};
+
+/// How many entries are read from the blocklist in one step. This limits memory only.
+const READ_AT_ONCE: usize = 8192;
+
+/// The part of the owner's state that concerns CrowdSec.
+pub struct CrowdSec {
+    means: FetchTools,
+    sources: Vec<LapiSource>,
+    running: JoinSet<CrowdSecEvent>,
+    /// The number of polls begun.
+    begun: u64,
+    /// The differences that are being brought into the blocklist.
+    work: Slot<Enforcing>,
+    /// Entries of LAPIs that the configuration no longer names.
+    orphans: Vec<(Arc<str>, Targets)>,
+    /// Whether a reload is on trial. What it would release stays until it is confirmed.
+    is_on_trial: bool,
+    /// Whether this filterd polls; false while another one may be in charge.
+    is_ours: bool,
+}
+
+/// What ended on another thread.
+pub enum CrowdSecEvent {
+    Polled(EndedPoll),
+    Searched(FoundNetworks),
+    Reported(EndedReport),
+}
+
+/// By whom the entries of this LAPI are.
+fn by(name: &str) -> Arc<str> {
+    format!("{BY_CROWDSEC}{name}").into()
+}
+
+impl CrowdSec {
+    /// Follows the LAPIs of this configuration. What the blocklist already has of them stays in force.
+    pub fn begin(config: &Config, blocklist: &Blocklist, means: FetchTools) -> Self {
+        let mut this = Self {
+            means,
+            sources: Vec::new(),
+            running: JoinSet::new(),
+            begun: 0,
+            work: Slot::empty(),
+            orphans: Vec::new(),
+            is_on_trial: false,
+            is_ours: true,
+        };
+        this.follow(config, blocklist);
+        this
+    }
+
+    /// Replaces the LAPIs by those of this configuration. A changed one is asked again at once, and for
+    /// everything.
+    pub fn follow(&mut self, config: &Config, blocklist: &Blocklist) {
+        let mut before = std::mem::take(&mut self.sources);
+        let mut new = BTreeSet::new();
+        for wanted in &config.crowdsec {
+            let known = before.iter().position(|source| source.config.name == wanted.name);
+            self.sources.push(match known.map(|index| before.swap_remove(index)) {
+                // A reload asks at once, whatever wait a failure has caused.
+                Some(mut source) if source.config == *wanted => {
+                    source.ask_for_everything_soon();
+                    source
+                }
+                Some(source) => source.with(wanted.clone()),
+                None => {
+                    new.insert(by(&wanted.name));
+                    LapiSource::new(wanted.clone())
+                }
+            });
+        }
+        self.restore(blocklist, &new);
+    }
+
+    /// What a reload with this configuration releases.
+    pub fn warnings_of_gone(&self, config: &Config, is_tried: bool) -> Vec<String> {
+        let is_gone = |source: &&LapiSource| config.crowdsec.iter().all(|one| one.name != source.config.name);
+        let gone = self.sources.iter().filter(is_gone).filter(|source| source.book.entries() > 0);
+        gone.map(|source| {
+            let (name, entries) = (&source.config.name, source.book.entries() as u64);
+            let entries = match is_tried {
+                true => counted_as(entries, ["entry stays", "entries stay"]) + " until `filterd confirm`",
+                false => counted_as(entries, ["entry is", "entries are"]) + " released",
+            };
+            format!("CrowdSec \"{name}\" is no longer configured: its {entries}")
+        })
+        .collect()
+    }
+
+    /// Takes over entries that the blocklist has: those of new LAPIs, and those that no LAPI has any more.
+    fn restore(&mut self, blocklist: &Blocklist, new: &BTreeSet<Arc<str>>) {
+        self.orphans.clear();
+        let is_remote = |list| blocklist.lists().get(list).origin == Origin::Remote;
+        let known: BTreeSet<_> = self.sources.iter().map(|source| by(&source.config.name)).collect();
+        let mut from = Some(Bookmark::default());
+        while let Some(begin) = from {
+            let (records, next) = blocklist.as_records(begin, READ_AT_ONCE, is_remote);
+            for record in records {
+                let Record::Want { list, until, note, by: whose, targets, .. } = record else { continue };
+                let source = self.sources.iter_mut().find(|one| whose == Some(by(&one.config.name)));
+                match source {
+                    Some(source) if new.iter().any(|new| Some(new) == whose.as_ref()) => {
+                        let until = until.unwrap_or_else(clock::now);
+                        targets.iter().for_each(|target| {
+                            source.restore(&list, target, until, note.clone());
+                        });
+                    }
+                    Some(_) => {}
+                    None if whose.as_ref().is_some_and(|whose| known.contains(whose)) => {}
+                    None => self.orphans.push((list, targets)),
+                }
+            }
+            from = next;
+        }
+    }
+
+    /// The time until the next poll is due.
+    pub fn until_due(&self) -> Option<Duration> {
+        let waits = !self.is_ours || !self.means.can_fetch();
+        let poll = self.sources.iter().filter_map(LapiSource::until_due).min().filter(|_| !waits);
+        let release = (self.may_release() && self.work.get().is_none()).then_some(Duration::ZERO);
+        poll.into_iter().chain(self.until_report()).chain(release).min()
+    }
+
+    /// Whether there are entries to release of LAPIs that are not configured any more. What no LAPI confirms goes
+    /// only when all of them have answered, and never for a reload that is on trial.
+    fn may_release(&self) -> bool {
+        let have_answered = self.sources.iter().all(LapiSource::has_answered_fully);
+        !self.orphans.is_empty() && have_answered && !self.is_on_trial
+    }
+
+    /// Starts the polls that are due, and releases what is not configured any more.
+    pub fn mind(&mut self, is_on_trial: bool, protection: &Protection) {
+        self.is_on_trial = is_on_trial;
+        if self.may_release() {
+            self.enforce(protection);
+        }
+        if !self.is_ours || !self.means.can_fetch() {
+            return;
+        }
+        for source in &mut self.sources {
+            if source.until_due().is_some_and(|left| left.is_zero()) {
+                self.begun += 1;
+                let (number, means) = (self.begun, self.means.clone());
+                let poll = Poll { order: source.order(), number, means };
+                source.note_begun(number);
+                self.running.spawn_blocking(move || CrowdSecEvent::Polled(poll.run()));
+            }
+        }
+    }
+
+    fn named(&mut self, name: &str) -> Option<&mut LapiSource> {
+        self.sources.iter_mut().find(|source| source.config.name == name)
+    }
+
+    /// Whether a report of usage is due.
+    pub fn must_report(&self) -> bool {
+        self.until_report().is_some_and(|left| left.is_zero())
+    }
+
+    fn until_report(&self) -> Option<Duration> {
+        let answers = |source: &&LapiSource| source.connected_since.is_some();
+        let waits = !self.is_ours || !self.means.can_fetch();
+        let due = self.sources.iter().filter(answers).filter_map(|source| source.usage.until_due()).min();
+        due.filter(|_| !waits)
+    }
+
+    /// Sends the reports of usage that are due, with the counts of this snapshot.
+    pub fn report(&mut self, snapshot: &Snapshot) {
+        for source in &mut self.sources {
+            let one = snapshot.crowdsec.iter().find(|one| one.name == source.config.name);
+            let is_due = source.connected_since.is_some()
+                && source.usage.until_due().is_some_and(|left| left.is_zero());
+            let Some(one) = one.filter(|_| is_due) else { continue };
+            let totals = PacketTotals::of(snapshot, one);
+            if let Some(report) = source.usage.begin(&source.config, &self.means, totals, snapshot.started) {
+                self.running.spawn_blocking(move || CrowdSecEvent::Reported(report.run()));
+            }
+        }
+    }
+
+    /// Waits until a poll or a search ends, or forever if none is running.
+    pub async fn ended(&mut self) -> CrowdSecEvent {
+        match self.running.join_next().await {
+            Some(done) => done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Records what ended, and begins to enforce the differences.
+    pub fn note(&mut self, event: CrowdSecEvent, protection: &Protection) {
+        match event {
+            CrowdSecEvent::Polled(ended) => {
+                let Some(source) = self.sources.iter_mut().find(|source| source.is_running(&ended)) else {
+                    return;
+                };
+                source.note(ended);
+                let search = source.search();
+                if search.is_none() {
+                    source.tell_unresolved();
+                }
+                if let Some(search) = search {
+                    self.running.spawn_blocking(move || CrowdSecEvent::Searched(search.run()));
+                }
+            }
+            CrowdSecEvent::Searched(found) => {
+                if let Some(source) = self.named(&found.source) {
+                    source.note_networks(found);
+                    source.tell_unresolved();
+                }
+            }
+            CrowdSecEvent::Reported(ended) => {
+                if let Some(source) = self.named(&ended.name) {
+                    source.usage.note(ended);
+                }
+            }
+        }
+        self.enforce(protection);
+    }
+
+    /// Begins to enforce what is new, unless something is being enforced.
+    pub fn enforce(&mut self, protection: &Protection) {
+        if self.work.get().is_some() {
+            return;
+        }
+        let blocklist = protection.blocklist();
+        let mut work = Enforcing::default();
+        for source in &mut self.sources {
+            let changes = source.book.take_changes(clock::now());
+            if !changes.is_empty() {
+                let lists = blocklist.lists();
+                let names = source.lists();
+                let has = names.iter().filter_map(|list| lists.find(list));
+                let entries: u64 = has.map(|id| lists.get(id).entries).sum();
+                work.add(&source.config, changes, source.config.max_entries.saturating_sub(entries));
+            }
+        }
+        if self.may_release() {
+            work.release(std::mem::take(&mut self.orphans));
+        }
+        if !work.is_empty() {
+            self.work.begin(work);
+        }
+    }
+
+    /// Whether a page can be enforced now.
+    pub fn is_due(&self) -> bool {
+        self.work.is_due()
+    }
+
+    /// Lets enforcement try again after an event.
+    pub fn wake(&mut self) {
+        self.work.wake();
+    }
+
+    /// The interval for checking whether enforcement can go on, if it waits.
+    pub fn poll(&self) -> Option<Duration> {
+        self.work.poll()
+    }
+
+    /// Enforces a page if one is due.
+    pub fn turn(&mut self, parts: &mut OwnerParts<'_>) {
+        let Some(done) = self.work.turn(parts) else { return };
+        done.tell_log();
+        for (name, refused) in done.into_refused() {
+            if let Some(source) = self.named(&name) {
+                source.note_refused(refused);
+            }
+        }
+        self.enforce(parts.protection);
+    }
+
+    /// The addresses where LAPIs on other hosts were last reached. Lists must not block them.
+    pub fn facts(&self) -> Vec<ProtectedAddress> {
+        let reached = self.sources.iter().flat_map(|source| {
+            let named: Option<IpAddr> = source.config.url.host().parse().ok();
+            let all = named.into_iter().chain(source.reached.iter().copied()).collect::<BTreeSet<_>>();
+            all.into_iter().map(|address| (source.config.name.clone(), address.to_canonical()))
+        });
+        let elsewhere = reached.filter(|(_, address): &(String, IpAddr)| !address.is_loopback());
+        elsewhere
+            .map(|(name, address)| ProtectedAddress { address, what: HostRole::CrowdSec(name) })
+            .collect()
+    }
+
+    /// Stops polling, because another filterd is about to take over.
+    pub fn let_go(&mut self) {
+        self.is_ours = false;
+        self.running.abort_all();
+        self.sources.iter_mut().for_each(LapiSource::ask_for_everything);
+    }
+
+    /// Polls again, because the takeover failed.
+    pub fn come_back(&mut self) {
+        self.is_ours = true;
+    }
+}
