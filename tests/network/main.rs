@@ -28,6 +28,7 @@ mod counted_exactly;
 mod counted_once;
 mod countries;
 mod crash;
+mod crowdsec;
 mod devices;
 mod diff;
 mod doctor;
