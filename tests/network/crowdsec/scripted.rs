@@ -1,5 +1,6 @@
 //! With a LAPI that fails in every way that is known.
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use serde_json::json;
 
 use super::{config, enforced, one_more_answer, status, wait_for};
 use harness::lapi::{LapiAnswer, LapiDecision, ScriptedLapi, give_to_daemon};
+use harness::mmdb::{Mmdb, autonomous, country};
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
 
 fn key(net: &Net) -> PathBuf {
@@ -150,6 +152,34 @@ fn types_and_filters_are_respected() {
     }
     assert_eq!(asked.header("x-api-key"), Some("sesame"));
     assert_eq!(asked.header("user-agent"), Some("crowdsec-filterd-bouncer/v0.1.0"));
+}
+
+/// Each database has one of the two kinds.
+#[test]
+fn systems_and_countries_are_looked_up_in_databases() {
+    let mut net = Net::new();
+    let lapi = ScriptedLapi::begin(&net);
+    let systems = Mmdb::new("GeoLite2-ASN").with("203.0.113.0/24", &autonomous(64_500)).bytes();
+    let countries = Mmdb::new("GeoLite2-Country").with("2001:db8:bad::/48", &country("FR")).bytes();
+    for (name, bytes) in [("asn.mmdb", systems), ("country.mmdb", countries)] {
+        fs::write(net.home().path(name), bytes).expect("a home can be written");
+    }
+    net.readable_by_all();
+    lapi.add(LapiDecision::new(1, "64500").of_scope("AS"));
+    lapi.add(LapiDecision::new(2, "FR").of_scope("Country"));
+    let key = key(&net);
+    net.start(&config(&lapi.url(), &key, ", database: [asn.mmdb, country.mmdb]"));
+    enforced(&net, 2);
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.expect(BYSTANDER).passes();
+    net.filterd(["test", ATTACKER]).succeeds().says("203.0.113.0/24 of list `crowdsec-cscli`");
+    lapi.delete(1);
+    enforced(&net, 1);
+    net.expect(ATTACKER).passes();
+    lapi.add(LapiDecision::new(3, "64501").of_scope("AS"));
+    wait_for(&net, "one is in no database", |told| told["without_networks"] == 1 && told["decided"] == 2);
+    net.filterd(["status"]).exits(7).says("no database knows");
+    net.expect(ATTACKER6).dropped();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Looks up the networks of autonomous systems and countries that decisions name, on a separate thread.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::blocklist::Targets;
 use crate::config::LapiConfig;
@@ -55,16 +55,31 @@ impl NetworkSearch {
                 Scope::Country(country) => Chosen::Countries(vec![*country]),
                 Scope::Target(_) => continue,
             };
-            let database = Database { paths: self.paths.clone(), chosen, refresh: None };
-            let limits = Limits { max_entries: self.most, ..Limits::default() };
-            let read =
-                database::list(&database, &limits, &ReadOptions::default(), None, &ReadProgress::default());
-            let list = read.map_err(|error| error.explain())?;
-            if !list.targets.is_empty() {
-                found.insert(*scope, list.targets);
+            let (mut networks, mut failed) = (Targets::default(), Vec::new());
+            for path in &self.paths {
+                match self.networks(path, chosen.clone()) {
+                    Ok(found) => networks.extend(&found),
+                    Err(told) => failed.push(told),
+                }
+            }
+            // A database of systems has no countries, and the reverse. One of them must answer.
+            if failed.len() == self.paths.len() {
+                return Err(failed.swap_remove(0));
+            }
+            networks.sort();
+            if !networks.is_empty() {
+                found.insert(*scope, networks);
             }
         }
         Ok(found)
+    }
+
+    fn networks(&self, path: &Path, chosen: Chosen) -> Result<Targets, Explanation> {
+        let database = Database { paths: vec![path.to_owned()], chosen, refresh: None };
+        let limits = Limits { max_entries: self.most, ..Limits::default() };
+        let read =
+            database::list(&database, &limits, &ReadOptions::default(), None, &ReadProgress::default());
+        read.map(|list| list.targets).map_err(|error| error.explain())
     }
 }
 
