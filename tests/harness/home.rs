@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -159,6 +159,12 @@ pub fn binary() -> PathBuf {
     let built = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
     let newest = builds.into_iter().filter(|path| path.exists()).max_by_key(built);
     newest.expect("build it first: cargo build -p filter-daemon, or set FILTERD_BIN")
+}
+
+/// Lets the daemon read this secret, and nobody else.
+pub fn give_to_daemon(secret: &Path) {
+    chown(secret, None, Some(filterd::accounts::own().gid.as_raw())).expect("we are root");
+    fs::set_permissions(secret, Permissions::from_mode(0o640)).expect("it is ours");
 }
 
 fn mount_bpffs() {

@@ -24,7 +24,6 @@ use crate::{Authority, Net, SOON};
 
 pub use decision::LapiDecision;
 use exchange::Exchange;
-pub use files::give_to_daemon;
 pub use scripted::{LapiAnswer, PAGE, ScriptedLapi};
 
 /// The port at which a LAPI listens by default, on 127.0.0.1.

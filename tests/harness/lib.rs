@@ -53,7 +53,7 @@ pub use daemon::{Daemon, children_of, is_running};
 pub use expect::Expectation;
 pub use foreign::{ForeignEgress, ForeignIngress, ForeignProgram};
 pub use frame::Frame;
-pub use home::{Home, binary};
+pub use home::{Home, binary, give_to_daemon};
 pub use leftovers::{remove as remove_leftovers, unique_name};
 pub use namespace::Namespace;
 pub use net::{Net, in_mode};

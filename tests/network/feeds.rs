@@ -2,7 +2,7 @@
 
 use harness::limited::LimitedChild;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use harness::{ATTACKER, BYSTANDER, GATEWAY, Net, Site, SmallDisk, fetcher_of, is_running, until};
+use harness::{
+    ATTACKER, BYSTANDER, GATEWAY, Net, Site, SmallDisk, fetcher_of, give_to_daemon, is_running, until,
+};
 
 fn config() -> String {
     format!("lists: [{{name: ipsum, {}}}]", Site::keys())
@@ -146,8 +148,7 @@ fn secret_is_sent_and_never_shown() {
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
     let key = net.file("key", "abracadabra\n");
-    fs::set_permissions(&key, Permissions::from_mode(0o640)).expect("it is ours");
-    chown(&key, None, Some(filterd::accounts::own().gid.as_raw())).expect("we are root");
+    give_to_daemon(&key);
     let config = config().replace("refresh", "insecure: true, auth: {basic: ann, file: key}, refresh");
     net.start(&config);
     wait_for(&net, "it is fetched", |list| list["entries"] == 1);

@@ -68,8 +68,8 @@ const MOST_LAPIS: usize = 8;
 /// A list is named after LAPI and origin, and has at most 32 characters.
 const LONGEST_NAME: usize = 12;
 
-/// The lists of the LAPI `main` begin with these words.
-const RESERVED: [&str; 5] = ["capi", "cscli", "crowdsec", "lists", "console"];
+/// The origins of CrowdSec begin with these words, and so do the names of the lists of the LAPI `main`.
+pub const ORIGIN_WORDS: [&str; 5] = ["capi", "cscli", "crowdsec", "lists", "console"];
 
 const SHORTEST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(60 * 60);
@@ -367,6 +367,13 @@ impl LapiConfig {
         self.url.to_string().trim_end_matches('/').to_owned()
     }
 
+    /// All filters of decisions.
+    #[must_use]
+    pub fn filters(&self) -> [&[String]; 5] {
+        let Self { types, origins, scopes, scenarios_containing, scenarios_not_containing, .. } = self;
+        [types, origins, scopes, scenarios_containing, scenarios_not_containing]
+    }
+
     /// The URL that takes usage metrics.
     ///
     /// # Errors
@@ -405,7 +412,7 @@ fn name(faults: &mut ValueFaults, node: Node, draft: &mut LapiDraft) {
     if text.is_empty() || text.len() > LONGEST_NAME || !text.bytes().all(is_plain) {
         let message = format!("`{}` cannot be the name of a LAPI", excerpt(&text));
         faults.tell(node, message, format!("write 1 to {LONGEST_NAME} of a-z, 0-9, _ and -, as in office"));
-    } else if let Some(word) = RESERVED.iter().find(begins) {
+    } else if let Some(word) = ORIGIN_WORDS.iter().find(begins) {
         let message =
             format!("the name `{text}` is reserved: a list `crowdsec-{word}` belongs to the LAPI `{MAIN}`");
         faults.tell(node, message, "choose another name, such as office");

@@ -38,7 +38,7 @@ use crate::text::Explanation;
 pub use check::MOST_LISTS;
 #[cfg(test)]
 pub use check::keys;
-pub use crowdsec::{LapiConfig, LapiCredential};
+pub use crowdsec::{LapiConfig, LapiCredential, MAIN as MAIN_LAPI, ORIGIN_WORDS};
 pub use diagnostic::{ConfigError, Invalid};
 pub use feed::{Auth, Feed, Scheme, Secret};
 pub use interface::{InterfaceNameError, check_interface_name};

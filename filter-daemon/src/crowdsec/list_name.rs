@@ -5,20 +5,17 @@
 
 use std::sync::Arc;
 
-/// The beginning of the name of each list with decisions.
-pub const PREFIX: &str = "crowdsec-";
+use crate::config::name::ReservedPrefix;
+use crate::config::{MAIN_LAPI as MAIN, ORIGIN_WORDS};
 
-/// The name of a LAPI that list names do not contain.
-const MAIN: &str = "main";
+/// The beginning of the name of each list with decisions.
+pub const PREFIX: &str = ReservedPrefix::CrowdSec.as_str();
 
 /// The most characters of a list name.
 const LONGEST: usize = 32;
 
 /// The hexadecimal digits of a hash.
 const DIGITS: usize = 8;
-
-/// The origins of CrowdSec begin with these words. No LAPI is named after one of them.
-const ORIGIN_WORDS: [&str; 5] = ["capi", "console", "crowdsec", "cscli", "lists"];
 
 /// The list for decisions with this origin, from the LAPI that is named `source`.
 #[must_use]

@@ -1,11 +1,12 @@
 //! The configuration of a LAPI in a home, and the files of CrowdSec's package that it needs.
 
 use std::env;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::{BOUNCERS, KEY, LapiSetup};
+use crate::give_to_daemon;
 
 /// CrowdSec's parsers and scenarios, and their index.
 const HUB: &str = "usr/share/crowdsec/hub";
@@ -69,12 +70,6 @@ pub fn write(directory: &Path, setup: &LapiSetup<'_>) {
         link_items(directory);
     }
     write("config.yaml", &configured(directory, setup));
-}
-
-/// Lets the daemon read this secret, and nobody else.
-pub fn give_to_daemon(secret: &Path) {
-    chown(secret, None, Some(filterd::accounts::own().gid.as_raw())).expect("we are root");
-    fs::set_permissions(secret, Permissions::from_mode(0o640)).expect("it is ours");
 }
 
 /// The access of cscli and of CrowdSec itself.

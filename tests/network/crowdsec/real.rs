@@ -8,8 +8,8 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::{config, enforced, status, wait_for};
-use harness::lapi::{BOUNCERS, KEY, Lapi, LapiDecision, LapiSetup, give_to_daemon};
-use harness::{ATTACKER, ATTACKER6, Authority, BYSTANDER, BYSTANDER6, GATEWAY, Net, Random};
+use harness::lapi::{BOUNCERS, KEY, Lapi, LapiDecision, LapiSetup};
+use harness::{ATTACKER, ATTACKER6, Authority, BYSTANDER, BYSTANDER6, GATEWAY, Net, Random, give_to_daemon};
 
 /// A net with a LAPI. Returns none, and says so, where there is no crowdsec.
 fn begin(setup: LapiSetup<'_>) -> Option<(Net, Lapi)> {

@@ -8,9 +8,9 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::{config, enforced, one_more_answer, status, wait_for};
-use harness::lapi::{LapiAnswer, LapiDecision, ScriptedLapi, give_to_daemon};
+use harness::lapi::{LapiAnswer, LapiDecision, ScriptedLapi};
 use harness::mmdb::{Mmdb, autonomous, country};
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, give_to_daemon};
 
 fn key(net: &Net) -> PathBuf {
     let key = net.home().write("key", "sesame\n");

@@ -54,8 +54,8 @@ pub struct RefusedEntries {
 }
 
 impl RefusedEntries {
-    pub fn take(&mut self) -> Vec<EntryChange> {
-        std::mem::take(&mut self.changes)
+    pub fn into_changes(self) -> Vec<EntryChange> {
+        self.changes
     }
 
     pub fn count(&self) -> u64 {

@@ -97,7 +97,7 @@ impl CrowdSec {
                 }
                 Some(source) => source.with(wanted.clone()),
                 None => {
-                    new.insert(by(&wanted.name));
+                    new.insert(wanted.name.as_str());
                     LapiSource::new(wanted.clone())
                 }
             });
@@ -121,25 +121,25 @@ impl CrowdSec {
     }
 
     /// Takes over entries that the blocklist has: those of new LAPIs, and those that no LAPI has any more.
-    fn restore(&mut self, blocklist: &Blocklist, new: &BTreeSet<Arc<str>>) {
+    fn restore(&mut self, blocklist: &Blocklist, new: &BTreeSet<&str>) {
         self.orphans.clear();
         let is_remote = |list| blocklist.lists().get(list).origin == Origin::Remote;
-        let known: BTreeSet<_> = self.sources.iter().map(|source| by(&source.config.name)).collect();
-        let mut from = Some(Bookmark::default());
+        // The search goes through the entries of all lists.
+        let has_any = blocklist.lists().iter().any(|(list, _)| is_remote(list));
+        let mut from = has_any.then(Bookmark::default);
         while let Some(begin) = from {
             let (records, next) = blocklist.as_records(begin, READ_AT_ONCE, is_remote);
             for record in records {
                 let Record::Want { list, until, note, by: whose, targets, .. } = record else { continue };
-                let source = self.sources.iter_mut().find(|one| whose == Some(by(&one.config.name)));
-                match source {
-                    Some(source) if new.iter().any(|new| Some(new) == whose.as_ref()) => {
+                let name = whose.as_deref().and_then(|whose| whose.strip_prefix(BY_CROWDSEC));
+                match name.and_then(|name| self.named(name)) {
+                    Some(source) if new.contains(source.config.name.as_str()) => {
                         let until = until.unwrap_or_else(clock::now);
                         targets.iter().for_each(|target| {
                             source.restore(&list, target, until, note.clone());
                         });
                     }
                     Some(_) => {}
-                    None if whose.as_ref().is_some_and(|whose| known.contains(whose)) => {}
                     None => self.orphans.push((list, targets)),
                 }
             }
@@ -149,10 +149,14 @@ impl CrowdSec {
 
     /// The time until the next poll is due.
     pub fn until_due(&self) -> Option<Duration> {
-        let waits = !self.is_ours || !self.means.can_fetch();
-        let poll = self.sources.iter().filter_map(LapiSource::until_due).min().filter(|_| !waits);
+        let poll = self.sources.iter().filter_map(LapiSource::until_due).min().filter(|_| self.may_ask());
         let release = (self.may_release() && self.work.get().is_none()).then_some(Duration::ZERO);
         poll.into_iter().chain(self.until_report()).chain(release).min()
+    }
+
+    /// Whether this filterd may ask LAPIs, and has the means.
+    fn may_ask(&self) -> bool {
+        self.is_ours && self.means.can_fetch()
     }
 
     /// Whether there are entries to release of LAPIs that are not configured any more. What no LAPI confirms goes
@@ -168,7 +172,7 @@ impl CrowdSec {
         if self.may_release() {
             self.enforce(protection);
         }
-        if !self.is_ours || !self.means.can_fetch() {
+        if !self.may_ask() {
             return;
         }
         for source in &mut self.sources {
@@ -192,18 +196,14 @@ impl CrowdSec {
     }
 
     fn until_report(&self) -> Option<Duration> {
-        let answers = |source: &&LapiSource| source.connected_since.is_some();
-        let waits = !self.is_ours || !self.means.can_fetch();
-        let due = self.sources.iter().filter(answers).filter_map(|source| source.usage.until_due()).min();
-        due.filter(|_| !waits)
+        self.sources.iter().filter_map(LapiSource::until_report).min().filter(|_| self.may_ask())
     }
 
     /// Sends the reports of usage that are due, with the counts of this snapshot.
     pub fn report(&mut self, snapshot: &Snapshot) {
         for source in &mut self.sources {
             let one = snapshot.crowdsec.iter().find(|one| one.name == source.config.name);
-            let is_due = source.connected_since.is_some()
-                && source.usage.until_due().is_some_and(|left| left.is_zero());
+            let is_due = source.until_report().is_some_and(|left| left.is_zero());
             let Some(one) = one.filter(|_| is_due) else { continue };
             let totals = PacketTotals::of(snapshot, one);
             if let Some(report) = source.usage.begin(&source.config, &self.means, totals, snapshot.started) {
@@ -228,12 +228,11 @@ impl CrowdSec {
                     return;
                 };
                 source.note(ended);
-                let search = source.search();
-                if search.is_none() {
-                    source.tell_unresolved();
-                }
-                if let Some(search) = search {
-                    self.running.spawn_blocking(move || CrowdSecEvent::Searched(search.run()));
+                match source.search() {
+                    Some(search) => {
+                        self.running.spawn_blocking(move || CrowdSecEvent::Searched(search.run()));
+                    }
+                    None => source.tell_unresolved(),
                 }
             }
             CrowdSecEvent::Searched(found) => {
@@ -319,7 +318,6 @@ impl CrowdSec {
     /// Stops polling, because another filterd is about to take over.
     pub fn let_go(&mut self) {
         self.is_ours = false;
-        self.running.abort_all();
         self.sources.iter_mut().for_each(LapiSource::ask_for_everything);
     }
 

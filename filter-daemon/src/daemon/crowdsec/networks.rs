@@ -40,7 +40,7 @@ pub struct FoundNetworks {
 }
 
 impl NetworkSearch {
-    /// Reads the databases once for the systems, and once for the countries.
+    /// Reads each database once for each system and country.
     pub fn run(self) -> FoundNetworks {
         let found = self.search();
         let Self { source, scopes, stamps, .. } = self;
@@ -86,10 +86,12 @@ impl NetworkSearch {
 impl KnownNetworks {
     /// The search for these scopes, unless nothing has changed since the last one.
     pub fn search(&mut self, config: &LapiConfig, scopes: Vec<Scope>) -> Option<NetworkSearch> {
+        if scopes.is_empty() || self.is_searching {
+            return None;
+        }
         let written = |path: &PathBuf| path.metadata().and_then(|about| about.modified()).ok();
         let stamps: Vec<_> = config.database.iter().map(written).collect();
-        let is_known = scopes == self.known && stamps == self.stamps;
-        if scopes.is_empty() || self.is_searching || is_known {
+        if scopes == self.known && stamps == self.stamps {
             return None;
         }
         self.is_searching = true;

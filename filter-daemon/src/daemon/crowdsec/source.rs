@@ -108,11 +108,7 @@ impl LapiSource {
 
     /// The same LAPI with other settings. Its decisions stay in force until it answers.
     pub fn with(self, config: LapiConfig) -> Self {
-        let filters = |one: &LapiConfig| {
-            let [types, origins, scopes] = [&one.types, &one.origins, &one.scopes].map(Clone::clone);
-            (types, origins, scopes, one.scenarios_containing.clone(), one.scenarios_not_containing.clone())
-        };
-        let has_other_filters = self.has_other_filters || filters(&self.config) != filters(&config);
+        let has_other_filters = self.has_other_filters || self.config.filters() != config.filters();
         Self {
             has_other_filters,
             config,
@@ -126,9 +122,10 @@ impl LapiSource {
         }
     }
 
-    /// Asks for everything, at once.
+    /// Asks for everything, at once. The result of a running poll does not count.
     pub fn ask_for_everything(&mut self) {
-        (self.needs_full, self.running, self.next) = (true, None, clock::instant());
+        self.running = None;
+        self.ask_for_everything_soon();
     }
 
     /// Asks for everything next, and at once unless it is being asked.
@@ -140,6 +137,11 @@ impl LapiSource {
     pub fn until_due(&self) -> Option<Duration> {
         let due = if self.needs_full { self.next } else { self.next.min(self.next_full) };
         self.running.is_none().then(|| due.saturating_duration_since(clock::instant()))
+    }
+
+    /// The time until a report of usage is due, while it answers.
+    pub fn until_report(&self) -> Option<Duration> {
+        self.connected_since.and_then(|_| self.usage.until_due())
     }
 
     /// What to ask for. A delta comes directly before a full answer that only confirms what is known, so that
@@ -205,10 +207,9 @@ impl LapiSource {
             self.needs_full = false;
             self.has_answered_fully = true;
             self.next_full = instant + self.until_next_full(took);
-            if let Some(refused) = &mut self.refused {
-                refused.take().iter().for_each(|change| self.book.refuse(change));
+            if let Some(refused) = self.refused.take() {
+                refused.into_changes().iter().for_each(|change| self.book.refuse(change));
             }
-            self.refused = None;
         } else {
             self.book.take_delta(answer, now);
             self.delta_at = Some(instant);
