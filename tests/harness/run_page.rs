@@ -83,8 +83,12 @@ impl Net {
         }
         let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/filterd.yaml");
         fs::copy(installed, at("filterd.yaml")).expect("the package has a configuration");
-        // By these names, whatever else is on the PATH.
-        program::written(&at("bin/filterd"), &format!("exec '{}' \"$@\"", home::binary().display()));
+        // By these names, whatever else is on the PATH. A machine that is busy with other tests answers later than
+        // the default allows.
+        program::written(
+            &at("bin/filterd"),
+            &format!("exec '{}' --timeout 2m \"$@\"", home::binary().display()),
+        );
         program::written(&at("bin/sudo"), "exec \"$@\"");
         let peer = format!("nsenter --net='{}' --", at("peer").display());
         program::written(&at("bin/peer"), &format!("exec {peer} \"$@\""));

@@ -10,13 +10,14 @@ use std::io;
 use std::os::linux::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use aya::Ebpf;
 use aya::programs::links::FdLink;
 use aya::programs::{CgroupAttachMode, CgroupSockAddr};
-use aya::{Ebpf, EbpfLoader};
 use tracing::{info, warn};
 
 use super::super::KernelError;
 use super::super::hook::Hook;
+use super::loaders;
 use super::object;
 use super::pins::Pins;
 use super::request::CallErrors;
@@ -87,7 +88,7 @@ fn attach_all(settings: &[u64], tables: &Tables, pins: &Pins) -> Result<PathBuf,
     let cgroup = File::open(&place).map_err(|error| failed(&error))?;
     let mut object = tables.write_into(&object::CONNECT, Hook::Sent).map_err(|error| failed(&error))?;
     write_settings(&mut object, settings).map_err(|error| failed(&error))?;
-    let mut object: Ebpf = EbpfLoader::new().btf(None).load(&object).map_err(|error| failed(&error))?;
+    let mut object: Ebpf = loaders::with(|loader| loader.load(&object)).map_err(|error| failed(&error))?;
     pins.make_connect()?;
     for name in CONNECT {
         let program: &mut CgroupSockAddr = object

@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 
+use aya::Ebpf;
 use aya::maps::{HashMap as BpfHashMap, Map, MapData};
 use aya::programs::SchedClassifier;
-use aya::{Ebpf, EbpfLoader};
 use filter_common::flow::{KEY_WORDS, Key};
 
 use super::super::interface::Framing;
 use super::super::{KernelError, Link};
+use super::loaders;
 use super::mending::TamperingLog;
 use super::object;
 use super::pins::Pins;
@@ -114,12 +115,13 @@ impl EgressProgram {
         for pin in [pins.flows(), pins.ports()].iter().filter(|pin| pin.exists()) {
             pins.must_be_ours(pin)?;
         }
-        let object: Ebpf = EbpfLoader::new()
-            .btf(None)
-            .map_pin_path("FLOWS", pins.flows())
-            .map_pin_path("PORTS", pins.ports())
-            .load(&object::EGRESS)
-            .map_err(|error| failed(&error))?;
+        let loaded = loaders::with(|loader| {
+            loader
+                .map_pin_path("FLOWS", pins.flows())
+                .map_pin_path("PORTS", pins.ports())
+                .load(&object::EGRESS)
+        });
+        let object: Ebpf = loaded.map_err(|error| failed(&error))?;
         let open = |pin| MapData::from_pin(pin).map_err(|error| failed(&error));
         let flows = Map::LruHashMap(open(pins.flows())?);
         let flows = BpfHashMap::try_from(flows).map_err(|error| failed(&error))?;

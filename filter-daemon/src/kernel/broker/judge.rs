@@ -1,8 +1,6 @@
 //! Loads judges: the BPF program, specialised by a blueprint, on maps that are pinned already.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use aya::maps::MapData;
 use aya::programs::{ProgramFd, SchedClassifier, Xdp};
@@ -16,6 +14,7 @@ use super::super::error::may_please_the_verifier;
 use super::super::hook::Hook;
 use super::counters;
 use super::debug::DebugLines;
+use super::loaders;
 use super::object;
 use super::pins::Pins;
 use super::request::{Blueprint, MapUse};
@@ -66,114 +65,31 @@ impl BackgroundJudge {
     }
 }
 
-/// Loaders for judges, prepared in advance. aya's loader reads all types of the kernel (5 MB) before it can
-/// be told to ignore them. This takes several times as long as loading a judge, and delays the owner or other
-/// work. The broker therefore makes loaders when it starts, and reuses them: no data of a judge stays in a
-/// loader.
-pub struct Loader {
-    ready: Vec<EbpfLoader<'static>>,
-    /// The channel for new loaders, and for those returned after background use.
-    back: Sender<EbpfLoader<'static>>,
-    coming: Receiver<EbpfLoader<'static>>,
-    making: Option<JoinHandle<()>>,
+/// Loads a judge from this blueprint, on the maps that are pinned for it.
+pub fn load(
+    hooks: &[Hook],
+    blueprint: Blueprint,
+    pins: &Pins,
+    ring: Option<MapData>,
+) -> Result<Judge, KernelError> {
+    let mut judge = Judge { programs: Vec::new(), blueprint };
+    judge.complete(hooks, pins, ring)?;
+    Ok(judge)
 }
 
-/// Loaders to keep: one for a judge that is needed now, one for a judge that is loaded in the background.
-const READY: usize = 2;
-
-/// The longest wait for a loader that is being made. After that the caller makes one itself.
-const PATIENCE: Duration = Duration::from_millis(100);
-
-impl Default for Loader {
-    fn default() -> Self {
-        let (back, coming) = channel();
-        Self { ready: Vec::new(), back, coming, making: None }
-    }
-}
-
-impl Loader {
-    /// Starts making loaders one after another, because the first will be needed soon.
-    pub fn begin(&mut self) {
-        let made = self.back.clone();
-        let make = move || (0..READY).for_each(|_| _ = made.send(typeless()));
-        // Without a thread, each caller makes its own loader.
-        self.making = thread::Builder::new().name("loaders".to_owned()).spawn(make).ok();
-    }
-
-    /// Loads a judge from this blueprint, on the maps that are pinned for it.
-    pub fn load(
-        &mut self,
-        hooks: &[Hook],
-        blueprint: Blueprint,
-        pins: &Pins,
-        ring: Option<MapData>,
-    ) -> Result<Judge, KernelError> {
-        let mut judge = Judge { programs: Vec::new(), blueprint };
-        self.complete(&mut judge, hooks, pins, ring)?;
-        Ok(judge)
-    }
-
-    /// Loads the programs that a judge lacks for these hooks.
-    pub fn complete(
-        &mut self,
-        judge: &mut Judge,
-        hooks: &[Hook],
-        pins: &Pins,
-        ring: Option<MapData>,
-    ) -> Result<(), KernelError> {
-        let missing: Vec<_> = hooks.iter().filter(|hook| judge.program(**hook).is_none()).copied().collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let tables = Judge::open(&judge.blueprint, pins, ring)?;
-        let mut loader = self.any().unwrap_or_else(typeless);
-        let loaded = judge.load(&missing, &tables, &mut loader);
-        self.ready.push(loader);
-        loaded
-    }
-
-    /// Starts loading a judge in the background.
-    pub fn foresee(
-        &mut self,
-        hooks: Vec<Hook>,
-        blueprint: Blueprint,
-        pins: &Pins,
-        ring: Option<MapData>,
-    ) -> Result<BackgroundJudge, KernelError> {
-        let tables = Judge::open(&blueprint, pins, ring)?;
-        let (loader, back, its) = (self.any_ready(), self.back.clone(), blueprint.clone());
-        let load = move || {
-            let mut loader = loader.unwrap_or_else(typeless);
-            let mut judge = Judge { programs: Vec::new(), blueprint: its };
-            let loaded = judge.load(&hooks, &tables, &mut loader);
-            // The receiver may be gone.
-            _ = back.send(loader);
-            loaded.map(|()| judge)
-        };
-        let begun = thread::Builder::new().name("judge".to_owned()).spawn(load);
-        let loading = begun.map_err(|error| KernelError::load("begin to load the judge", error))?;
-        Ok(BackgroundJudge { blueprint, loading })
-    }
-
-    /// A loader that is ready, or that will be ready soon.
-    fn any(&mut self) -> Option<EbpfLoader<'static>> {
-        self.any_ready().or_else(|| {
-            let is_coming = self.making.as_ref().is_some_and(|making| !making.is_finished());
-            is_coming.then(|| self.coming.recv_timeout(PATIENCE).ok()).flatten()
-        })
-    }
-
-    fn any_ready(&mut self) -> Option<EbpfLoader<'static>> {
-        self.ready.extend(self.coming.try_iter());
-        self.ready.truncate(READY);
-        self.ready.pop()
-    }
-}
-
-fn typeless() -> EbpfLoader<'static> {
-    let mut loader = EbpfLoader::new();
-    loader.btf(None);
-    loader
+/// Starts loading a judge in the background.
+pub fn foresee(
+    hooks: Vec<Hook>,
+    blueprint: Blueprint,
+    pins: &Pins,
+    ring: Option<MapData>,
+) -> Result<BackgroundJudge, KernelError> {
+    let tables = Judge::open(&blueprint, pins, ring)?;
+    let mut judge = Judge { programs: Vec::new(), blueprint: blueprint.clone() };
+    let load = move || judge.load(&hooks, &tables).map(|()| judge);
+    let begun = thread::Builder::new().name("judge".to_owned()).spawn(load);
+    let loading = begun.map_err(|error| KernelError::load("begin to load the judge", error))?;
+    Ok(BackgroundJudge { blueprint, loading })
 }
 
 impl Judge {
@@ -187,23 +103,35 @@ impl Judge {
         Ok(tables)
     }
 
-    fn load(
+    /// Loads the programs that it lacks for these hooks.
+    pub fn complete(
         &mut self,
         hooks: &[Hook],
-        tables: &Tables,
-        loader: &mut EbpfLoader<'static>,
+        pins: &Pins,
+        ring: Option<MapData>,
     ) -> Result<(), KernelError> {
-        // Without the capability, a refusal is expected. Writing the log would then take longer than finding
-        // the error.
-        loader.verifier_log_level(if may_please_the_verifier() {
-            VerifierLogLevel::default()
-        } else {
-            VerifierLogLevel::DISABLE
-        });
-        for hook in hooks {
-            self.programs.push(JudgeProgram::load(*hook, &self.blueprint, tables, loader)?);
+        let missing: Vec<_> = hooks.iter().filter(|hook| self.program(**hook).is_none()).copied().collect();
+        if missing.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let tables = Self::open(&self.blueprint, pins, ring)?;
+        self.load(&missing, &tables)
+    }
+
+    fn load(&mut self, hooks: &[Hook], tables: &Tables) -> Result<(), KernelError> {
+        loaders::with(|loader| {
+            // Without the capability, a refusal is expected. Writing the log would then take longer than finding
+            // the error.
+            loader.verifier_log_level(if may_please_the_verifier() {
+                VerifierLogLevel::default()
+            } else {
+                VerifierLogLevel::DISABLE
+            });
+            for hook in hooks {
+                self.programs.push(JudgeProgram::load(*hook, &self.blueprint, tables, loader)?);
+            }
+            Ok(())
+        })
     }
 
     /// The hooks that it has programs for.

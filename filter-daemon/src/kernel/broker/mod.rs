@@ -16,6 +16,7 @@ mod ladder;
 pub mod leftovers;
 pub mod line;
 mod link;
+mod loaders;
 mod making;
 mod mending;
 mod object;

@@ -20,6 +20,7 @@ use super::super::KernelError;
 use super::client::{BrokerAnswer, BrokerHost};
 use super::confine;
 use super::line::BrokerSocket;
+use super::loaders;
 use super::request::{EarlierPins, Reply, Request};
 use super::server::BrokerServer;
 use crate::clock;
@@ -151,7 +152,7 @@ fn confine(directory: &Path) {
 
 fn serve(mut server: BrokerServer, line: &mut BrokerSocket) -> Result<(), KernelError> {
     // A thread inherits the capabilities of its creator, so loaders start after these were reduced.
-    server.begin_loaders();
+    loaders::begin();
     let ended = answer(&mut server, line);
     // The daemon may be killed in the middle of a request.
     server.leave();

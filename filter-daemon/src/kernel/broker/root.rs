@@ -7,17 +7,18 @@
 
 use std::path::Path;
 
+use aya::Ebpf;
 use aya::maps::{Array, Map, MapData, MapError, ProgramArray};
 use aya::programs::links::{FdLink, PinnedLink};
 use aya::programs::xdp::XdpLink;
 use aya::programs::{ProgramError, ProgramFd, ProgramInfo, SchedClassifier, Xdp};
-use aya::{Ebpf, EbpfLoader};
 use aya_obj::programs::XdpAttachType;
 use tracing::info;
 
 use super::super::hook::Hook;
 use super::super::{KernelError, Tampering};
 use super::judge::{Judge, JudgeProgram};
+use super::loaders;
 use super::mending::TamperingLog;
 use super::object;
 use super::pins::Pins;
@@ -275,8 +276,8 @@ fn load(hook: Hook, pins: &Pins, succeeds: bool) -> Result<(), KernelError> {
     let failed =
         |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the root program", error);
     let (bytes, name) = compiled(hook);
-    let mut object: Ebpf =
-        EbpfLoader::new().btf(None).map_pin_path("NEXT", next).load(bytes).map_err(|error| failed(&error))?;
+    let loaded = loaders::with(|loader| loader.map_pin_path("NEXT", next).load(bytes));
+    let mut object: Ebpf = loaded.map_err(|error| failed(&error))?;
     let program = object.program_mut(name).expect("the embedded object has this program");
     let pinned = match hook {
         Hook::Xdp => {

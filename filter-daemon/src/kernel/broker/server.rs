@@ -14,7 +14,7 @@ use super::super::{KernelError, Link, version};
 use super::connect::ConnectPrograms;
 use super::counters::{self, slots};
 use super::egress::Egress;
-use super::judge::{BackgroundJudge, Judge, Loader};
+use super::judge::{BackgroundJudge, Judge};
 use super::kept::KeptMaps;
 use super::link::{self, Links, is_on_an_interface};
 use super::making::Making;
@@ -58,7 +58,6 @@ pub struct BrokerServer {
     expected: Vec<Hook>,
     /// The programs that were loaded when the broker began.
     neighbours: LoadedPrograms,
-    loader: Loader,
     foreseen: Option<BackgroundJudge>,
     ready: Option<Judge>,
     published: Option<Judge>,
@@ -125,7 +124,6 @@ impl BrokerServer {
             ring: None,
             expected,
             neighbours: LoadedPrograms::look(),
-            loader: Loader::default(),
             foreseen: None,
             ready: None,
             published: None,
@@ -135,11 +133,6 @@ impl BrokerServer {
             too_late: 0,
             lock,
         }
-    }
-
-    /// Starts making the loaders for judges in the background.
-    pub fn begin_loaders(&mut self) {
-        self.loader.begin();
     }
 
     /// Describes the pins that the broker found.

@@ -3,7 +3,7 @@
 use aya::maps::MapData;
 use filter_common::{sampling, settings};
 
-use super::super::judge::{self, Judge, Loader};
+use super::super::judge::{self, Judge};
 use super::super::link::{self, Judges};
 use super::super::pins::Pins;
 use super::super::request::{Blueprint, Reply};
@@ -20,7 +20,6 @@ use crate::kernel::{Attachment, KernelError, KernelInterface};
 struct JudgesOnDemand<'a> {
     roots: &'a mut Roots,
     published: &'a mut Option<Judge>,
-    loader: &'a mut Loader,
     pins: &'a Pins,
     ring: Option<MapData>,
 }
@@ -31,7 +30,7 @@ impl Judges for JudgesOnDemand<'_> {
         let Some(judge) = self.published.as_mut().filter(|judge| judge.program(hook).is_none()) else {
             return Ok(root);
         };
-        self.loader.complete(judge, &[hook], self.pins, self.ring.take())?;
+        judge.complete(&[hook], self.pins, self.ring.take())?;
         root.meet(judge.program(hook).expect("it was loaded"))?;
         Ok(root)
     }
@@ -51,7 +50,7 @@ impl BrokerServer {
             }
         }
         let ring = self.begin_judge(&blueprint)?;
-        self.foreseen = Some(self.loader.foresee(self.hooks(&blueprint), blueprint, &self.pins, ring)?);
+        self.foreseen = Some(judge::foresee(self.hooks(&blueprint), blueprint, &self.pins, ring)?);
         Ok(Reply::NotYet)
     }
 
@@ -61,7 +60,7 @@ impl BrokerServer {
         let foreseen = self.foreseen.take_if(|foreseen| foreseen.is(&blueprint));
         self.ready = Some(match foreseen {
             Some(foreseen) => foreseen.judge()?,
-            None => self.loader.load(&self.hooks(&blueprint), blueprint, &self.pins, ring)?,
+            None => judge::load(&self.hooks(&blueprint), blueprint, &self.pins, ring)?,
         });
         Ok(())
     }
@@ -146,8 +145,8 @@ impl BrokerServer {
         framing: Framing,
     ) -> Result<(), KernelError> {
         let ring = self.published_ring()?;
-        let Self { outbound, roots, published, loader, pins, .. } = self;
-        let mut judges = JudgesOnDemand { roots, published, loader, pins, ring };
+        let Self { outbound, roots, published, pins, .. } = self;
+        let mut judges = JudgesOnDemand { roots, published, pins, ring };
         let root = judges.root(Hook::sent(framing));
         let program = root.map(|root| root.program().tc().expect("the root of a TC hook is a program of TC"));
         outbound.attach((name, index), NAME_TC, program, pins);
@@ -178,8 +177,8 @@ impl BrokerServer {
         mode: Mode,
     ) -> Result<Attachment, KernelError> {
         let ring = self.published_ring()?;
-        let Self { links, roots, published, loader, pins, neighbours, .. } = self;
-        let mut judges = JudgesOnDemand { roots, published, loader, pins, ring };
+        let Self { links, roots, published, pins, neighbours, .. } = self;
+        let mut judges = JudgesOnDemand { roots, published, pins, ring };
         links.attach(&mut judges, interface, mode, pins, neighbours)
     }
 
@@ -187,8 +186,8 @@ impl BrokerServer {
     pub(super) fn adopt(&mut self) -> Result<(), KernelError> {
         self.pins_in_place()?;
         let ring = self.published_ring()?;
-        let Self { links, roots, published, loader, pins, .. } = self;
-        let mut judges = JudgesOnDemand { roots, published, loader, pins, ring };
+        let Self { links, roots, published, pins, .. } = self;
+        let mut judges = JudgesOnDemand { roots, published, pins, ring };
         links.adopt(&mut judges, pins);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Handles the change from one filterd to the next: the state that a broker leaves, and a takeover between
 //! two.
 
-use super::super::link;
+use super::super::{judge, link};
 use super::BrokerServer;
 use crate::clock;
 use crate::config::pin;
@@ -31,7 +31,7 @@ impl BrokerServer {
         else {
             return Ok(());
         };
-        let judge = self.loader.load(&hooks, blueprint, &self.pins, None)?;
+        let judge = judge::load(&hooks, blueprint, &self.pins, None)?;
         self.roots.meet(&judge)?;
         self.roots.settle()?;
         self.published = Some(judge);

@@ -43,7 +43,7 @@ impl BrokerServer {
         let Some(mut judge) = self.ready.take() else { return Ok(()) };
         // Something may have been attached elsewhere since the judge was loaded.
         let (hooks, ring) = (self.hooks(judge.blueprint()), self.ring_for_judge(&judge)?);
-        self.loader.complete(&mut judge, &hooks, &self.pins, ring)?;
+        judge.complete(&hooks, &self.pins, ring)?;
         if !self.is_apart {
             if judge.matches_new() {
                 // `look` reports errors of this.
