@@ -3,6 +3,7 @@
 //! `real` asks the LAPI of Debian's crowdsec, 1.4.6. `scripted` asks one that answers as the swagger and the source of
 //! 1.7.8 say, faults included.
 
+mod ports;
 mod real;
 mod scripted;
 

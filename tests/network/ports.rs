@@ -344,7 +344,7 @@ fn configuration(clauses: &[&str], more: &str) -> String {
     format!("{more}\nlists:\n{}", lists.collect::<String>())
 }
 
-fn to(from: &str, protocol: u8, port: u16) -> Frame {
+pub(super) fn to(from: &str, protocol: u8, port: u16) -> Frame {
     Frame::from(from).transport(protocol, segment(40_000, port))
 }
 

@@ -34,6 +34,9 @@ pub enum Refusal {
     /// The number of live lists has reached its limit.
     #[error("there are as many live lists as there may be (1,000)")]
     TooManyLists,
+    /// No slot is free for the ports of a new list.
+    #[error("there are as many different settings of ports as there may be")]
+    TooManyClauses,
     /// There is no list of this name.
     #[error("no such list: {0}")]
     NoSuchList(Arc<str>),
@@ -275,7 +278,7 @@ impl Blocklist {
         match self.lists.find(name) {
             Some(id) => self.must_be_of(id, origin, polarity).map(|()| id),
             None if self.lists.are_full(origin) => Err(Refusal::TooManyLists),
-            None => Ok(self.make_list(name, origin, polarity, now)?),
+            None => self.make_kept_list(name, origin, polarity, now),
         }
     }
 

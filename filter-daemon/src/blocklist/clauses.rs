@@ -1,9 +1,10 @@
 //! Port clauses of lists. Lists with the same clause share a side, and so a set in the kernel.
 
 use filter_common::ports::{Clause, Port, Wants};
-use filter_common::sets::{SLOTS, Slot};
+use filter_common::sets::{SLOTS, SetName, Slot};
 
-use super::{Blocklist, ListId, ListInfo, Meaning};
+use super::remote_ports;
+use super::{Blocklist, ListId, ListInfo, ListSets, Meaning, Origin, Polarity, Refusal, Timestamp};
 
 /// Every slot for a clause is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,34 @@ impl Blocklist {
         self.clauses[slot.number()] = Some(clause);
         self.lists.set_slot(list, slot);
         Ok(())
+    }
+
+    /// The sets of a list that another service fills, also before it exists.
+    pub fn sets_of_remote(&self, name: &str) -> ListSets {
+        if let Some(id) = self.lists.find(name) {
+            return self.lists.get(id).sets();
+        }
+        let slot = remote_ports::split(name).1.and_then(|clause| self.slot_for(clause));
+        slot.map_or(SetName::Block, SetName::Clause).into()
+    }
+
+    /// Makes a new empty list for the targets that another service or a command wants.
+    pub(super) fn make_kept_list(
+        &mut self,
+        name: &str,
+        origin: Origin,
+        polarity: Polarity,
+        now: Timestamp,
+    ) -> Result<ListId, Refusal> {
+        let clause = remote_ports::split(name).1.filter(|_| origin == Origin::Remote);
+        if clause.is_some_and(|clause| self.slot_for(clause).is_none()) {
+            return Err(Refusal::TooManyClauses);
+        }
+        let id = self.make_list(name, origin, polarity, now)?;
+        if let Some(clause) = clause {
+            self.restrict(id, clause).map_err(|NoSlot| Refusal::TooManyClauses)?;
+        }
+        Ok(id)
     }
 
     /// The slot that already has this clause, or one that no list uses.

@@ -109,7 +109,7 @@ impl Blocklist {
         }
         match self.lists.find(name) {
             Some(id) => Ok(id),
-            None => self.make_list(name, origin, polarity, now),
+            None => self.make_kept_list(name, origin, polarity, now).map_err(|_| TooManyLists),
         }
     }
 

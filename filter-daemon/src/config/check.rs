@@ -332,7 +332,7 @@ fn lists(faults: &mut ValueFaults, node: Node, config: &mut Config) {
         draft.limits.may_choose_nothing = is_chosen && said.contains_key("min_entries");
         let path = feed.as_ref().map(Feed::shown).or(draft.path);
         if let Some((clause, node)) = ports {
-            ports::must_be_few(faults, &config.lists, clause, node);
+            ports::must_be_few(faults, config, clause, node);
         }
         let ports = ports.map(|(clause, _)| clause);
         let direction = checked_direction(faults, draft.direction, (draft.allows, ports.is_some()));

@@ -6,12 +6,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use filter_common::ports::Clause;
+
 use super::feed::{self, Secret};
 use super::limits::{entries, share};
 use super::path::path;
+use super::ports::{self, PortKeys};
 use super::raw::{Node, YamlValue};
 use super::shape::{MapKey, TextValue, ValueFaults, kind};
 use super::{Config, chosen};
+use crate::blocklist::{LONGEST_END, name_end};
 use crate::fetch::{NotAUrl, Permit, Url};
 use crate::source::Limits;
 use crate::text::printable::excerpt;
@@ -38,6 +42,8 @@ pub struct LapiConfig {
     pub scenarios_containing: Vec<String>,
     /// Scenarios with one of these words do not count.
     pub scenarios_not_containing: Vec<String>,
+    /// The ports on which decisions block. All ports if none.
+    pub ports: Option<Clause>,
     /// The databases with the networks of countries and autonomous systems.
     pub database: Vec<PathBuf>,
     /// The share of decisions, in percent, that may go because an answer lacks them.
@@ -84,7 +90,7 @@ const KEY_NEEDED: &str = "`sudo cscli bouncers add filterd` shows a key: write i
 const DATABASE_EXAMPLE: &str =
     "write [/usr/share/GeoIP/GeoLite2-ASN.mmdb, /usr/share/GeoIP/GeoLite2-Country.mmdb]";
 
-const KEYS: [MapKey<LapiDraft>; 17] = [
+const KEYS: [MapKey<LapiDraft>; 18] = [
     MapKey { name: "name", take: name },
     MapKey { name: "api_url", take: api_url },
     MapKey { name: "api_key", take: api_key },
@@ -133,7 +139,11 @@ const KEYS: [MapKey<LapiDraft>; 17] = [
         name: "timeout",
         take: |faults, node, draft| draft.timeout = feed::request_timeout(faults, node),
     },
-    MapKey { name: "ports", take: ports },
+    MapKey { name: "ports", take: |faults, node, draft| ports::only(faults, node, &mut draft.ports) },
+    MapKey {
+        name: "except_ports",
+        take: |faults, node, draft| ports::except(faults, node, &mut draft.ports),
+    },
 ];
 
 /// Keys of CrowdSec's own bouncers, and the key here that means the same.
@@ -175,6 +185,8 @@ struct LapiDraft {
     scopes: Vec<String>,
     containing: Vec<String>,
     not_containing: Vec<String>,
+    ports: PortKeys,
+    clause: Option<Clause>,
     database: Vec<PathBuf>,
     limits: Limits,
     timeout: Option<Duration>,
@@ -210,6 +222,11 @@ pub fn crowdsec(faults: &mut ValueFaults, node: Node, config: &mut Config) {
             None => (MAIN.to_owned(), item.number),
         };
         let is_first = is_first(faults, &mut names, &name, node);
+        if let Some((clause, node)) = std::mem::take(&mut draft.ports).check(false, faults) {
+            ports::must_be_few(faults, config, clause, node);
+            must_fit_names(faults, clause, node);
+            draft.clause = Some(clause);
+        }
         let Some(lapi) = draft.check(name, faults) else { continue };
         if faults.0.len() == before && is_first && is_other_than(&config.crowdsec, &lapi, item.number, faults)
         {
@@ -243,6 +260,14 @@ fn is_first(faults: &mut ValueFaults, names: &mut HashMap<String, usize>, name: 
     let message = format!("two LAPIs have the name `{}`", excerpt(name));
     faults.tell(node, message, "give each another `name`: their lists are named after it");
     false
+}
+
+/// The names of its lists end in the ports.
+fn must_fit_names(faults: &mut ValueFaults, clause: Clause, node: usize) {
+    if name_end(Some(clause)).len() > LONGEST_END {
+        let message = "the ports of a LAPI are too many: the names of its lists end in them";
+        faults.tell(node, message, "name five or fewer, or join neighbours into ranges, as in 8000-8100");
+    }
 }
 
 /// A LAPI remembers for each key and client what it told last. Two readers with one key would each miss what
@@ -280,6 +305,7 @@ impl LapiDraft {
             scopes: or(self.scopes, &words::SCOPES),
             scenarios_containing: self.containing,
             scenarios_not_containing: self.not_containing,
+            ports: self.clause,
             database: self.database,
             max_shrink: self.limits.max_shrink,
             max_entries: self.limits.max_entries,
@@ -512,9 +538,4 @@ fn update_frequency(faults: &mut ValueFaults, node: Node, draft: &mut LapiDraft)
     };
     let help = "write 250ms to 1h, as in 10s";
     draft.frequency = feed::time_by(parse, faults, node, "`update_frequency`", SHORTEST..=LONGEST, help);
-}
-
-fn ports(faults: &mut ValueFaults, node: Node, _: &mut LapiDraft) {
-    let message = "`ports` is not supported for CrowdSec yet: decisions block all ports";
-    faults.tell(node.number, message, "remove `ports`");
 }

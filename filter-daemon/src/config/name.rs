@@ -4,11 +4,13 @@ use filter_common::direction::MANUAL_OUT;
 use std::fmt;
 use std::str::FromStr;
 
-/// A name of 1 to 32 characters from `a-z`, `0-9`, `_` and `-`.
+/// A name of 1 to 32 characters from `a-z`, `0-9`, `_` and `-`. A list that another service fills may have twice as
+/// many, because its name ends in its ports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListName(String);
 
 const LONGEST: usize = 32;
+const LONGEST_RESERVED: usize = 2 * LONGEST;
 
 /// The list that holds the configuration's own `block:`.
 pub const CONFIG_LIST: &str = "config";
@@ -53,6 +55,12 @@ impl ReservedPrefix {
         }
     }
 
+    /// The prefix that reserves this name, if it has one.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|prefix| name.starts_with(prefix.as_str()))
+    }
+
     /// The service from which these lists are filled.
     #[must_use]
     pub const fn owner(self) -> &'static str {
@@ -85,7 +93,7 @@ impl ListName {
     /// The prefix that reserves the name, if it has one.
     #[must_use]
     pub fn reserved_prefix(&self) -> Option<ReservedPrefix> {
-        ReservedPrefix::ALL.into_iter().find(|prefix| self.0.starts_with(prefix.as_str()))
+        ReservedPrefix::of(&self.0)
     }
 }
 
@@ -99,7 +107,8 @@ impl FromStr for ListName {
         if let Some(character) = word.chars().find(|character| !allowed(*character)) {
             return Err(ListNameError::Character { character, instead: instead(word) });
         }
-        if word.len() > LONGEST {
+        let longest = if ReservedPrefix::of(word).is_some() { LONGEST_RESERVED } else { LONGEST };
+        if word.len() > longest {
             return Err(ListNameError::TooLong);
         }
         Ok(Self(word.into()))

@@ -3,7 +3,7 @@
 use filter_common::ports::{Clause, MOST_RANGES, Range};
 use filter_common::sets::MOST_CLAUSES;
 
-use super::ListConfig;
+use super::Config;
 use super::raw::{Node, YamlValue};
 use super::shape::{ValueFaults, kind};
 use crate::text::printable::excerpt;
@@ -33,7 +33,7 @@ impl PortKeys {
         let (clause, node) = match (self.only, self.except) {
             (Some(_), Some((_, node))) => {
                 let help = "write only one: `ports` for a few, `except_ports` for all but a few";
-                faults.tell(node, "this list has both `ports` and `except_ports`", help);
+                faults.tell(node, "both `ports` and `except_ports` are given", help);
                 return None;
             }
             (only, except) => only.or(except)?,
@@ -47,10 +47,11 @@ impl PortKeys {
     }
 }
 
-/// Checks that there are not too many different clauses, with this one added to those of `lists`.
-pub fn must_be_few(faults: &mut ValueFaults, lists: &[ListConfig], clause: Clause, node: usize) {
+/// Checks that there are not too many different clauses, with this one added to those of `config`.
+pub fn must_be_few(faults: &mut ValueFaults, config: &Config, clause: Clause, node: usize) {
     let mut others: Vec<Clause> = Vec::new();
-    for other in lists.iter().filter_map(|list| list.ports) {
+    let of_lapis = config.crowdsec.iter().filter_map(|lapi| lapi.ports);
+    for other in config.lists.iter().filter_map(|list| list.ports).chain(of_lapis) {
         if !others.contains(&other) {
             others.push(other);
         }

@@ -53,7 +53,7 @@ fn examples_in_the_reference_are_valid() {
     assert_eq!(["drop", "partners"].map(|name| list(name).allows), [false, true]);
     assert_eq!(list("feed").limits, list("drop").limits, "the limits in the example are the defaults");
     let names: Vec<_> = config.crowdsec.iter().map(|lapi| lapi.name.as_str()).collect();
-    assert_eq!(names, ["main", "office", "hosted", "ssh", "chosen", "far", "few"]);
+    assert_eq!(names, ["main", "office", "hosted", "ssh", "chosen", "far", "few", "quiet"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::blocklist::split;
 use crate::config::name::ReservedPrefix;
 use crate::config::{MAIN_LAPI as MAIN, ORIGIN_WORDS};
 
@@ -44,7 +45,8 @@ fn exact(source: &str, origin: &str) -> Option<String> {
     };
     let name = if source == MAIN { format!("{PREFIX}{word}") } else { format!("{PREFIX}{source}-{word}") };
     let is_plain = !word.is_empty() && name.len() <= LONGEST && name.chars().all(is_allowed);
-    (is_plain && !is_hashed(&name) && is_unambiguous(source, &word)).then_some(name)
+    let has_no_ports = split(&name).1.is_none();
+    (is_plain && has_no_ports && !is_hashed(&name) && is_unambiguous(source, &word)).then_some(name)
 }
 
 /// Whether the name can be split again in one way only: the first word of an origin begins the origin.
@@ -108,6 +110,7 @@ mod tests {
             ("main", "", "crowdsec-"),
             ("main", "日本", "crowdsec-"),
             ("main", "x-12345678", "crowdsec-x-12345678-"),
+            ("main", "x-only-22", "crowdsec-x-only-22-"),
             ("twelve-chars", "CAPI", "crowdsec-twelve-chars-capi"),
             ("twelve-chars", "lists:firehol", "crowdsec-twelve-chars-l-"),
             ("a-lists", "CAPI", "crowdsec-a-lists-capi-"),

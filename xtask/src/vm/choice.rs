@@ -83,7 +83,7 @@ const OURS_ALONE: [&str; 43] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 56] = [
+const HERE_ONLY: [Stories; 57] = [
     ("native::addresses_come_and_go", "as `growth::`"),
     ("native::replaced_targets", "as `reload::replaced_targets_leave_no_gap`"),
     ("as_sent::", "a browser, and dozens of commands, for what they say"),
@@ -97,6 +97,7 @@ const HERE_ONLY: [Stories; 56] = [
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
     ("containers::", "a bridge and translated addresses, which the smallest kernels have not built in"),
     ("control::", "a client in Python, and every verb once"),
+    ("crowdsec::ports::", "answers over HTTP; `ports::` is told on every kernel"),
     ("crowdsec::real::", "a real LAPI, which no guest has"),
     ("crowdsec::scripted::", "answers over HTTP; `fetching::` is told on every kernel"),
     ("documents::", "bash, and tools of other filters"),

@@ -34,6 +34,7 @@ fn url_and_key_suffice() {
         scopes: ["ip", "range", "as", "country"].map(str::to_owned).to_vec(),
         scenarios_containing: vec![],
         scenarios_not_containing: vec![],
+        ports: None,
         database: vec![],
         max_shrink: 50,
         max_entries: 5_000_000,
@@ -171,10 +172,12 @@ fn invalid_lapis_are_reported() {
         (format!("{local}, max_shrink: half"), "`max_shrink` cannot be `half`", ""),
         (format!("{local}, max_entries: 0"), "`max_entries` is a number of targets", ""),
         (format!("{local}, timeout: 2h"), "`timeout` cannot be `2h`", "1s to 1h"),
+        (format!("{local}, ports: [22], except_ports: [80]"), "both `ports` and `except_ports`", "only one"),
+        (format!("{local}, ports: [70000]"), "`ports` are numbers, not 70000", "1 to 65535"),
         (
-            format!("{local}, ports: [22]"),
-            "`ports` is not supported for CrowdSec yet: decisions block all ports",
-            "remove `ports`",
+            format!("{local}, ports: [10001, 10003, 10005, 10007, 10009]"),
+            "the ports of a LAPI are too many",
+            "join neighbours",
         ),
     ];
     for (keys, why, help) in cases {

@@ -13,6 +13,7 @@ mod scopes;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use filter_common::ports::Clause;
 use filter_common::target::Target;
 
 use super::{Decision, Scope, StreamAnswer};
@@ -68,15 +69,15 @@ struct BookDecision {
 }
 
 impl DecisionBook {
-    /// A book without decisions, for the LAPI of this name.
+    /// A book without decisions, for the LAPI of this name. They block on these ports.
     #[must_use]
-    pub fn new(source: &str) -> Self {
+    pub fn new(source: &str, ports: Option<Clause>) -> Self {
         Self {
             decisions: HashMap::new(),
             ends: BTreeSet::new(),
             entries: EntryTable::default(),
             scopes: ScopeTable::default(),
-            origins: OriginTable::new(source),
+            origins: OriginTable::new(source, ports),
             marks: AbsenceMarks::default(),
             restored: 0,
             unknown: 0,
@@ -85,15 +86,35 @@ impl DecisionBook {
         }
     }
 
-    /// Adds an entry of the journal. It is enforced, but its decision is not known yet.
+    /// Lets all decisions block on these ports. For that they move to other lists.
+    pub fn set_ports(&mut self, ports: Option<Clause>) {
+        if !self.origins.set_ports(ports) {
+            return;
+        }
+        let ids: Vec<_> = self.decisions.keys().copied().collect();
+        let removed: Vec<_> = ids.into_iter().filter_map(|id| Some((id, self.remove(id)?))).collect();
+        for (id, decision) in removed {
+            let list = self.origins.in_place_of(&decision.list);
+            self.add(id, BookDecision { list, ..decision });
+        }
+    }
+
+    /// The list with the present ports that takes the place of this one.
+    #[must_use]
+    pub fn in_place_of(&self, list: &Arc<str>) -> Arc<str> {
+        self.origins.in_place_of(list)
+    }
+
+    /// Adds an entry of the journal. It is enforced, but its decision is not known yet. An entry of a list with other
+    /// ports moves to the list that takes its place.
     pub fn restore(&mut self, list: Arc<str>, target: Target, until: Timestamp, note: Option<Arc<str>>) {
         let note = note.unwrap_or_else(|| UNKNOWN_NOTE.into());
-        let key = EntryKey { list: Arc::clone(&list), target };
-        self.entries.set_sent(key, EntryTerms { until, note: Arc::clone(&note) });
+        let here = self.origins.in_place_of(&list);
+        self.entries.set_sent(EntryKey { list, target }, EntryTerms { until, note: Arc::clone(&note) });
         let id = DecisionId::Restored(self.restored);
         self.restored += 1;
         let (scope, seen) = (Scope::Target(target), self.full_answers);
-        self.add(id, BookDecision { origin: None, list, scope, until, note, absent_since: None, seen });
+        self.add(id, BookDecision { origin: None, list: here, scope, until, note, absent_since: None, seen });
     }
 
     /// Takes an answer that says what changed since the answer before.

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use filter_common::ports::Clause;
+
+use crate::blocklist::{name_end, split};
 use crate::crowdsec::list_name::list_of;
 
 /// The list of an origin, and the number of its decisions.
@@ -16,19 +19,38 @@ struct OriginRecord {
 #[derive(Debug)]
 pub struct OriginTable {
     source: String,
+    /// What the names of its lists end in.
+    end: String,
     origins: BTreeMap<Arc<str>, OriginRecord>,
 }
 
 impl OriginTable {
-    /// No origins yet, for the LAPI of this name.
-    pub fn new(source: &str) -> Self {
-        Self { source: source.to_owned(), origins: BTreeMap::new() }
+    /// No origins yet, for the LAPI of this name, whose decisions block on these ports.
+    pub fn new(source: &str, ports: Option<Clause>) -> Self {
+        Self { source: source.to_owned(), end: name_end(ports), origins: BTreeMap::new() }
+    }
+
+    /// Sets the ports for all lists from now on. Returns whether they have changed.
+    pub fn set_ports(&mut self, ports: Option<Clause>) -> bool {
+        let end = name_end(ports);
+        let is_new = self.end != end;
+        self.end = end;
+        is_new
+    }
+
+    /// The list with the present ports that takes the place of this one.
+    pub fn in_place_of(&self, list: &Arc<str>) -> Arc<str> {
+        let (beginning, _) = split(list);
+        if list.strip_prefix(beginning) == Some(&self.end) {
+            return list.clone();
+        }
+        format!("{beginning}{}", self.end).into()
     }
 
     /// The list for decisions of this origin.
     pub fn list(&self, origin: &str) -> Arc<str> {
         let known = self.origins.get(origin).map(|record| Arc::clone(&record.list));
-        known.unwrap_or_else(|| list_of(&self.source, origin))
+        known.unwrap_or_else(|| format!("{}{}", list_of(&self.source, origin), self.end).into())
     }
 
     /// Counts a decision of this origin.

@@ -48,7 +48,7 @@ fn deleted(ids: &[u64]) -> StreamAnswer {
 
 /// A book with these decisions, all of them enforced.
 fn book_with(decisions: &[Decision]) -> DecisionBook {
-    let mut book = DecisionBook::new("main");
+    let mut book = DecisionBook::new("main", None);
     book.take_full(new(decisions), at(0), 50);
     book.take_changes(at(0));
     book
@@ -69,7 +69,7 @@ fn changes(book: &mut DecisionBook, seconds: i64) -> Vec<String> {
 
 #[test]
 fn decision_becomes_an_entry_of_its_origin() {
-    let mut book = DecisionBook::new("dmz");
+    let mut book = DecisionBook::new("dmz", None);
     book.take_delta(new(&[decision(4711, "192.0.2.1", 100)]), at(0));
     let expected = EntryChange::Want {
         list: "crowdsec-dmz-cscli".into(),
@@ -179,7 +179,7 @@ fn small_differences_of_ends_change_nothing() {
 
 #[test]
 fn refused_change_is_returned_again() {
-    let mut book = DecisionBook::new("main");
+    let mut book = DecisionBook::new("main", None);
     book.take_delta(new(&[decision(1, "192.0.2.1", 100), decision(2, "192.0.2.2", 100)]), at(0));
     let first = book.take_changes(at(0));
     assert_eq!((first.len(), book.enforced()), (2, 2));
@@ -191,7 +191,7 @@ fn refused_change_is_returned_again() {
 
 #[test]
 fn refused_entry_needs_no_release() {
-    let mut book = DecisionBook::new("main");
+    let mut book = DecisionBook::new("main", None);
     book.take_delta(new(&[decision(1, "192.0.2.1", 100)]), at(0));
     for change in book.take_changes(at(0)) {
         book.refuse(&change);
@@ -244,7 +244,7 @@ fn releases_come_before_wants() {
 
 #[test]
 fn note_without_scenario_has_the_id() {
-    let mut book = DecisionBook::new("main");
+    let mut book = DecisionBook::new("main", None);
     book.take_delta(new(&[Decision { scenario: "".into(), ..decision(1, "192.0.2.1", 100) }]), at(0));
     assert_eq!(changes(&mut book, 0), ["+192.0.2.1 100 decision 1"]);
 }
@@ -257,7 +257,7 @@ fn many_decisions_are_taken_at_once() {
             ..decision(id, "192.0.2.1", 100 + id as i64 % 1_000)
         })
         .collect();
-    let mut book = DecisionBook::new("main");
+    let mut book = DecisionBook::new("main", None);
     book.take_full(new(&many), at(0), 50);
     assert_eq!(book.take_changes(at(0)).len(), 100_000);
     assert_eq!((book.decided(), book.enforced(), book.entries()), (100_000, 100_000, 100_000));

@@ -8,7 +8,9 @@ use filter_common::target::Target;
 use tracing::info;
 
 use super::by;
-use crate::blocklist::{Change, ListSets, Origin, PAGE, Polarity, ReleaseFrom, Targets, Timestamp, Want};
+use crate::blocklist::{
+    Change, ListSets, Origin, PAGE, Polarity, ReleaseFrom, Targets, Timestamp, Want, split,
+};
 use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::LapiConfig;
@@ -37,6 +39,18 @@ struct Page {
     source: Option<String>,
     change: Change,
     parts: Vec<EntryChange>,
+    /// Whether these entries leave lists because lists with other ports have them now.
+    has_moved: bool,
+}
+
+/// The order of changes.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// What leaves makes room.
+    Leave,
+    Enter,
+    /// Lists with other ports have these entries now.
+    LeaveOtherPorts,
 }
 
 /// What was done for one LAPI.
@@ -59,7 +73,8 @@ impl RefusedEntries {
     }
 
     pub fn count(&self) -> u64 {
-        self.changes.len() as u64
+        let wants = self.changes.iter().filter(|change| matches!(change, EntryChange::Want { .. }));
+        wants.count() as u64
     }
 
     pub fn add(&mut self, other: Self) {
@@ -82,12 +97,15 @@ impl Enforcing {
 
     /// Adds the differences of one LAPI, which may have `room` more entries.
     pub fn add(&mut self, config: &LapiConfig, mut changes: Vec<EntryChange>, room: u64) {
-        self.room.insert(config.name.clone(), room);
-        // What leaves makes room. Entries with the same end and note share a page.
-        changes.sort_by(|one, other| key(one).cmp(&key(other)));
+        let moved = changes.iter().filter(|change| stage(change, config) == Stage::LeaveOtherPorts).count();
+        self.room.insert(config.name.clone(), room.saturating_add(moved as u64));
+        // Entries with the same end and note share a page.
+        changes.sort_by(|one, other| key(one, config).cmp(&key(other, config)));
         let mut parts: Vec<EntryChange> = Vec::new();
         for change in changes {
-            if parts.last().is_some_and(|last| key(last) != key(&change)) || parts.len() as u64 == PAGE {
+            if parts.last().is_some_and(|last| key(last, config) != key(&change, config))
+                || parts.len() as u64 == PAGE
+            {
                 self.push(config, std::mem::take(&mut parts));
             }
             if let EntryChange::Want { list, target, .. } = &change {
@@ -116,14 +134,15 @@ impl Enforcing {
                 Change::Release { from: ReleaseFrom::List(list.clone()), targets }
             }
         };
-        self.pages.push_back(Page { source: Some(config.name.clone()), change, parts });
+        let has_moved = stage(first, config) == Stage::LeaveOtherPorts;
+        self.pages.push_back(Page { source: Some(config.name.clone()), change, parts, has_moved });
     }
 
     /// Adds entries to release that belong to no LAPI any more.
     pub fn release(&mut self, orphans: Vec<(Arc<str>, Targets)>) {
         for (list, targets) in orphans {
             let change = Change::Release { from: ReleaseFrom::List(list), targets };
-            self.pages.push_back(Page { source: None, change, parts: Vec::new() });
+            self.pages.push_back(Page { source: None, change, parts: Vec::new(), has_moved: false });
         }
     }
 
@@ -159,7 +178,7 @@ impl Enforcing {
     fn make_room(&mut self, parts: &mut OwnerParts<'_>) -> bool {
         while let Some((list, targets)) = self.entering.first_key_value() {
             let blocklist = parts.protection.blocklist();
-            let sets: ListSets = blocklist.sets_of(list, Polarity::Block);
+            let sets: ListSets = blocklist.sets_of_remote(list);
             let all = blocklist.in_effect(list, targets);
             if !parts.capacity.has_room(parts.protection, sets, &all) {
                 return false;
@@ -170,7 +189,12 @@ impl Enforcing {
     }
 
     fn enforce(&mut self, page: Page, parts: &mut OwnerParts<'_>) {
-        let Page { source, change, parts: made_good } = page;
+        let Page { source, change, parts: made_good, has_moved } = page;
+        // Entries that cannot enter the new lists stay on the old ones.
+        if has_moved && let Some(refused) = source.as_ref().and_then(|source| self.refused.get_mut(source)) {
+            refused.changes.extend(made_good);
+            return;
+        }
         let Some(change) = self.limited(source.as_deref(), change, &made_good, parts) else { return };
         match parts.protection.commit(&change, clock::now()) {
             Ok(applied) => {
@@ -251,11 +275,23 @@ impl Work for Enforcing {
     }
 }
 
-/// Entries with equal keys can share a change. Releases come first.
-fn key(change: &EntryChange) -> (bool, &str, Option<Timestamp>, Option<&str>) {
+fn stage(change: &EntryChange, config: &LapiConfig) -> Stage {
     match change {
-        EntryChange::Release { list, .. } => (false, list, None, None),
-        EntryChange::Want { list, until, note, .. } => (true, list, Some(*until), Some(note)),
+        EntryChange::Want { .. } => Stage::Enter,
+        EntryChange::Release { list, .. } if split(list).1 == config.ports => Stage::Leave,
+        EntryChange::Release { .. } => Stage::LeaveOtherPorts,
+    }
+}
+
+/// Entries with equal keys can share a change. Changes are made in the order of their keys.
+fn key<'a>(
+    change: &'a EntryChange,
+    config: &LapiConfig,
+) -> (Stage, &'a str, Option<Timestamp>, Option<&'a str>) {
+    let stage = stage(change, config);
+    match change {
+        EntryChange::Release { list, .. } => (stage, list, None, None),
+        EntryChange::Want { list, until, note, .. } => (stage, list, Some(*until), Some(note)),
     }
 }
 

@@ -80,7 +80,7 @@ impl LapiSource {
     pub fn new(config: LapiConfig) -> Self {
         let now = clock::instant();
         Self {
-            book: DecisionBook::new(&config.name),
+            book: DecisionBook::new(&config.name, config.ports),
             config,
             next: now,
             next_full: now,
@@ -109,11 +109,14 @@ impl LapiSource {
     /// The same LAPI with other settings. Its decisions stay in force until it answers.
     pub fn with(self, config: LapiConfig) -> Self {
         let has_other_filters = self.has_other_filters || self.config.filters() != config.filters();
+        let (before, mut book) = (self.lists(), self.book);
+        book.set_ports(config.ports);
+        let now = before.iter().map(|list| book.in_place_of(list)).collect();
         Self {
             has_other_filters,
             config,
-            book: self.book,
-            restored_lists: self.restored_lists,
+            book,
+            restored_lists: &before | &now,
             received: self.received,
             missed: self.missed,
             last_pull: self.last_pull,
@@ -173,7 +176,7 @@ impl LapiSource {
 
     /// Takes over an entry of the blocklist.
     pub fn restore(&mut self, list: &Arc<str>, target: Target, until: Timestamp, note: Option<Arc<str>>) {
-        self.restored_lists.insert(list.clone());
+        self.restored_lists.extend([list.clone(), self.book.in_place_of(list)]);
         self.book.restore(list.clone(), target, until, note);
     }
 

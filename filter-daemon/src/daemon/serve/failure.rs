@@ -99,6 +99,10 @@ pub fn not_done(error: CommitError) -> Failure {
         }
         CommitError::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name, false),
         CommitError::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),
+        CommitError::Refused(refusal @ Refusal::TooManyClauses) => {
+            let remedy = "give lists and CrowdSec the same `ports`, then run `filterd reload`";
+            Failure::Refused(Explanation::new(refusal.to_string(), remedy))
+        }
         CommitError::Refused(refusal @ Refusal::TooManyLists) => {
             let remedy = "use an existing list, or empty one: filterd flush --list NAME";
             Failure::Refused(Explanation::new(refusal.to_string(), remedy))

@@ -84,7 +84,7 @@ fn deadlines_and_deletes_count_despite_the_limit() {
 
 #[test]
 fn missed_decisions_are_counted() {
-    let mut book = DecisionBook::new("main");
+    let mut book = DecisionBook::new("main", None);
     assert_eq!(book.take_full(new(&many(0..3)), at(0), 50).missed, 0, "the first answer");
     assert_eq!(book.take_full(new(&many(0..4)), at(10), 50).missed, 0, "no deltas before");
     book.take_delta(new(&many(4..5)), at(20));

@@ -1,9 +1,11 @@
 //! Tests of entries that the journal had.
 
+use filter_common::ports::Range;
+
 use super::*;
 
 fn restored(entries: &[(&str, i64)]) -> DecisionBook {
-    let mut book = DecisionBook::new("main");
+    let mut book = DecisionBook::new("main", None);
     for (target, ends) in entries {
         let note = Some("reason 1 (decision 1)".into());
         book.restore("crowdsec-cscli".into(), target.parse().unwrap(), at(*ends), note);
@@ -18,6 +20,40 @@ fn restored_entry_changes_nothing() {
     assert_eq!((book.entries(), book.decided(), book.enforced()), (1, 0, 0));
     assert_eq!(book.by_origin().count(), 0);
     assert_eq!((changes(&mut book, 100), book.entries()), (vec![], 0));
+}
+
+#[test]
+fn restored_entries_move_to_the_present_ports() {
+    let mut book = DecisionBook::new("main", clause(22));
+    for target in ["192.0.2.1", "192.0.2.2"] {
+        book.restore("crowdsec-cscli-except-443".into(), target.parse().unwrap(), at(1_000), None);
+    }
+    let moved = |from: &str, to: &str, ports: [&str; 2]| {
+        let [before, now] = ports;
+        [format!("-{from}{before}"), format!("-{to}{before}"), format!("+{from}{now}"), format!("+{to}{now}")]
+    };
+    let shown = |book: &mut DecisionBook| {
+        let of = |change: &EntryChange| match change {
+            EntryChange::Want { list, target, .. } => format!("+{target} {list}"),
+            EntryChange::Release { list, target } => format!("-{target} {list}"),
+        };
+        book.take_changes(at(1)).iter().map(of).collect::<Vec<_>>()
+    };
+    let lists = [" crowdsec-cscli-except-443", " crowdsec-cscli-only-22", " crowdsec-cscli"];
+    assert_eq!(shown(&mut book), moved("192.0.2.1", "192.0.2.2", [lists[0], lists[1]]));
+    book.take_full(new(&[decision(1, "192.0.2.1", 1_000)]), at(2), 50);
+    assert_eq!((book.decided(), book.unconfirmed()), (1, 1));
+    shown(&mut book);
+    book.set_ports(None);
+    assert_eq!(shown(&mut book), moved("192.0.2.1", "192.0.2.2", [lists[1], lists[2]]));
+    assert_eq!((book.decided(), book.enforced(), book.unconfirmed()), (1, 1, 1));
+    assert_eq!(book.by_origin().map(|(_, list, _)| &**list).collect::<Vec<_>>(), ["crowdsec-cscli"]);
+    book.set_ports(None);
+    assert_eq!(shown(&mut book), [""; 0]);
+}
+
+fn clause(port: u16) -> Option<Clause> {
+    Clause::new(false, [Range::new(port, port)?]).ok()
 }
 
 #[test]
@@ -104,7 +140,7 @@ fn networks_of_no_database_keep_nothing() {
 
 #[test]
 fn restored_entry_outlasts_a_shorter_decision() {
-    let mut book = DecisionBook::new("main");
+    let mut book = DecisionBook::new("main", None);
     book.restore("crowdsec-cscli".into(), "192.0.2.1".parse().unwrap(), at(100), None);
     book.take_delta(new(&[decision(1, "192.0.2.1", 500)]), at(0));
     assert_eq!(changes(&mut book, 0), ["+192.0.2.1 500 reason 1 (decision 1)"]);

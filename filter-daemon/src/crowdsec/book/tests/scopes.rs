@@ -69,7 +69,7 @@ fn address_in_a_network_has_its_own_entry() {
 
 #[test]
 fn scope_of_no_decision_gets_no_networks() {
-    let mut book = DecisionBook::new("main");
+    let mut book = DecisionBook::new("main", None);
     book.set_networks(&autonomous("AS64500"), networks(&["192.0.2.0/24"]));
     book.set_networks(&Scope::Target("192.0.2.1".parse().unwrap()), networks(&["192.0.2.0/24"]));
     assert_eq!((book.scopes(), book.entries()), (vec![], 0));

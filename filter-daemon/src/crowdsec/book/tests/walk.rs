@@ -186,7 +186,7 @@ impl RandomWalk {
             now: at(0),
             lapi: BTreeMap::new(),
             delta: StreamAnswer::default(),
-            book: DecisionBook::new("main"),
+            book: DecisionBook::new("main", None),
             naive: NaiveBook::default(),
             blocklist: NaiveBlocklist::default(),
             last_full: at(0),

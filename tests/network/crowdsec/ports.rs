@@ -1,0 +1,75 @@
+//! Decisions that block on some ports.
+
+use nix::sys::signal::Signal;
+
+use super::{config, enforced, wait_for};
+use crate::ports::to;
+use harness::lapi::{LapiAnswer, LapiDecision, ScriptedLapi};
+use harness::{ATTACKER, BYSTANDER, Net, give_to_daemon};
+
+const TCP: u8 = 6;
+
+#[track_caller]
+fn blocks_only(net: &Net, blocked: &[u16], others: &[u16]) {
+    for port in blocked {
+        net.expect(to(ATTACKER, TCP, *port)).dropped();
+    }
+    for port in others {
+        net.expect(to(ATTACKER, TCP, *port)).passes();
+    }
+}
+
+/// Lets 500 decisions be in force on these ports.
+fn begin(ports: &str) -> (Net, ScriptedLapi, String) {
+    let mut net = Net::new();
+    let lapi = ScriptedLapi::begin(&net);
+    lapi.add(LapiDecision::new(1, ATTACKER));
+    lapi.add_silently(
+        (2..=500).map(|number| LapiDecision::new(number, &format!("10.0.{}.{}", number >> 8, number & 255))),
+    );
+    let key = net.home().write("key", "sesame\n");
+    give_to_daemon(&key);
+    let with = config(&lapi.url(), &key, "PORTS");
+    net.start(&with.replace("PORTS", ports));
+    enforced(&net, 500);
+    (net, lapi, with)
+}
+
+#[test]
+fn decisions_block_on_the_ports_of_their_lapi() {
+    let (mut net, lapi, with) = begin(", ports: [22, 8000-8100]");
+    blocks_only(&net, &[22, 8000], &[80, 443]);
+    net.filterd(["test", ATTACKER]).says("crowdsec-cscli-only-22-8000_8100");
+    let lists = net.filterd(["lists"]).succeeds().output;
+    assert!(lists.contains("crowdsec-cscli-only-22-8000_8100  remote"), "{lists}");
+    // Port 22 stays blocked while all move to another list, also where LAPI does not answer.
+    lapi.answer_always(LapiAnswer::forbidden());
+    net.configure(&with.replace("PORTS", ", except_ports: [443]"));
+    net.filterd(["reload"]).succeeds().says("crowdsec main: it is asked with other settings");
+    let moved = |entries: u64, list: &str| {
+        net.filterd(["lists", "--json"]).json()["lists"]
+            .as_array()
+            .is_some_and(|lists| lists.iter().any(|one| one["name"] == list && one["entries"] == entries))
+    };
+    let begun = std::time::Instant::now();
+    while moved(500, "crowdsec-cscli-only-22-8000_8100") || !moved(500, "crowdsec-cscli-except-443") {
+        net.expect(to(ATTACKER, TCP, 22)).dropped();
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{}", net.filterd(["lists"]));
+    }
+    blocks_only(&net, &[22, 80], &[443]);
+    // A start with other ports moves what the journal has.
+    net.end(Signal::SIGKILL);
+    net.start(&with.replace("PORTS", ""));
+    blocks_only(&net, &[22, 80], &[]);
+    let told = wait_for(&net, "LAPI fails", |told| !told["error"].is_null());
+    assert_eq!(told["unconfirmed"], 500, "{told}");
+    net.expect(to(ATTACKER, TCP, 443)).then_within(std::time::Duration::from_secs(30)).dropped();
+    lapi.recover();
+    enforced(&net, 500);
+    lapi.delete(1);
+    enforced(&net, 499);
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).passes();
+    let lists = net.filterd(["lists"]).succeeds().output;
+    assert!(!lists.contains("-only-") && !lists.contains("-except-"), "{lists}");
+}
