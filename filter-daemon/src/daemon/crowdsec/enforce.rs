@@ -8,6 +8,7 @@ use filter_common::target::Target;
 use tracing::info;
 
 use super::by;
+use super::unwritten::UnwrittenEntries;
 use crate::blocklist::{
     Change, ListSets, Origin, PAGE, Polarity, ReleaseFrom, Targets, Timestamp, Want, split,
 };
@@ -30,6 +31,9 @@ pub struct Enforcing {
     /// How many more entries each LAPI may have.
     room: BTreeMap<String, u64>,
     refused: BTreeMap<String, RefusedEntries>,
+    /// The entries of each LAPI that this turn has enforced.
+    enforced: BTreeMap<String, u64>,
+    unwritten: UnwrittenEntries,
     done: BTreeMap<String, EnforcedCounts>,
 }
 
@@ -91,6 +95,11 @@ impl RefusedEntries {
 }
 
 impl Enforcing {
+    /// No differences yet. Entries count as unwritten from when they are in force until the journal has them.
+    pub fn new(unwritten: UnwrittenEntries) -> Self {
+        Self { unwritten, ..Self::default() }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.pages.is_empty()
     }
@@ -199,6 +208,9 @@ impl Enforcing {
         match parts.protection.commit(&change, clock::now()) {
             Ok(applied) => {
                 let Some(source) = source else { return };
+                if let Change::Want(want) = &change {
+                    *self.enforced.entry(source.clone()).or_default() += want.targets.len() as u64;
+                }
                 let done = self.done.entry(source).or_default();
                 let blocking = applied.effects.sets.blocking();
                 for (_, set) in blocking {
@@ -252,6 +264,15 @@ impl Enforcing {
         limited
     }
 
+    /// Passes the records of this turn to the journal.
+    fn write(&mut self, parts: &mut OwnerParts<'_>) {
+        let enforced = std::mem::take(&mut self.enforced);
+        if !enforced.is_empty() {
+            parts.persistence.write_soon(parts.protection.take_records());
+            parts.persistence.once_known(self.unwritten.add(enforced));
+        }
+    }
+
     fn refuse(&mut self, source: Option<String>, changes: Vec<EntryChange>, why: Explanation) {
         if let Some(source) = source {
             self.refused.entry(source).or_default().add(RefusedEntries { changes, why: Some(why) });
@@ -271,6 +292,7 @@ impl Work for Enforcing {
             targets += page.parts.len();
             self.enforce(page, parts);
         }
+        self.write(parts);
         if self.pages.is_empty() { Turn::Done } else { Turn::More }
     }
 }

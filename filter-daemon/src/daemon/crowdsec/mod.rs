@@ -9,6 +9,7 @@ mod networks;
 mod poll;
 mod source;
 mod told;
+mod unwritten;
 mod usage;
 
 use std::collections::BTreeSet;
@@ -31,6 +32,7 @@ use enforce::Enforcing;
 use networks::FoundNetworks;
 use poll::{EndedPoll, Poll};
 use source::LapiSource;
+use unwritten::UnwrittenEntries;
 use usage::{EndedReport, PacketTotals};
 
 /// How many entries are read from the blocklist in one step. This limits memory only.
@@ -45,6 +47,8 @@ pub struct CrowdSec {
     begun: u64,
     /// The differences that are being brought into the blocklist.
     work: Slot<Enforcing>,
+    /// What was brought into it, and may not be on disk yet.
+    unwritten: UnwrittenEntries,
     /// Entries of LAPIs that the configuration no longer names.
     orphans: Vec<(Arc<str>, Targets)>,
     /// Whether a reload is on trial. What it would release stays until it is confirmed.
@@ -74,6 +78,7 @@ impl CrowdSec {
             running: JoinSet::new(),
             begun: 0,
             work: Slot::empty(),
+            unwritten: UnwrittenEntries::default(),
             orphans: Vec::new(),
             is_on_trial: false,
             is_ours: true,
@@ -256,7 +261,7 @@ impl CrowdSec {
             return;
         }
         let blocklist = protection.blocklist();
-        let mut work = Enforcing::default();
+        let mut work = Enforcing::new(self.unwritten.clone());
         for source in &mut self.sources {
             let changes = source.book.take_changes(clock::now());
             if !changes.is_empty() {

@@ -27,7 +27,9 @@ impl CrowdSec {
 
     /// The state of each LAPI. `guarded` says how many guarded addresses each list has.
     pub fn status(&self, guarded: &HashMap<String, u64>) -> Vec<crowdsec::CrowdSecState> {
-        let pending = |name: &str| self.work.get().map_or(0, |work| work.pending(name));
+        // What a kill would lose is not called enforced yet.
+        let pending =
+            |name: &str| self.work.get().map_or(0, |work| work.pending(name)) + self.unwritten.of(name);
         self.sources.iter().map(|source| source.status(pending(&source.config.name), guarded)).collect()
     }
 }
