@@ -78,8 +78,8 @@ impl Poll {
             }
         };
         from.clone_from(&body.from);
-        // Durations count from the moment when LAPI answers.
-        let now = clock::now();
+        // Durations count from the moment when LAPI answers. Ends are whole seconds, and never too early.
+        let now = clock::after(Duration::ZERO);
         let answer = answer::read(body.bytes, &config.types, now, MOST_DECISIONS).map_err(|error| {
             let broken = if let AnswerError::Read(error) = &error { FetchError::of(error) } else { None };
             broken.map_or_else(|| error.explain(), FetchError::explain_api)
