@@ -212,6 +212,11 @@ impl DecisionBook {
         self.origins.iter()
     }
 
+    /// Each origin with its list, also origins whose decisions have all ended.
+    pub fn known_origins(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
+        self.origins.known()
+    }
+
     /// When a full answer would confirm that decisions are gone. None if all are present, or if the last full
     /// answer confirmed it and too many would go.
     #[must_use]

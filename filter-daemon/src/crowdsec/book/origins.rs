@@ -8,6 +8,9 @@ use filter_common::ports::Clause;
 use crate::blocklist::{name_end, split};
 use crate::crowdsec::list_name::list_of;
 
+/// Origins without decisions are forgotten while there are more than this many.
+const MOST: usize = 1000;
+
 /// The list of an origin, and the number of its decisions.
 #[derive(Debug)]
 struct OriginRecord {
@@ -15,7 +18,7 @@ struct OriginRecord {
     decisions: u64,
 }
 
-/// All origins with decisions, of one LAPI.
+/// All origins that have or had decisions, of one LAPI.
 #[derive(Debug)]
 pub struct OriginTable {
     source: String,
@@ -63,7 +66,7 @@ impl OriginTable {
     pub fn remove(&mut self, origin: &str) {
         if let Some(record) = self.origins.get_mut(origin) {
             record.decisions -= 1;
-            if record.decisions == 0 {
+            if record.decisions == 0 && self.origins.len() > MOST {
                 self.origins.remove(origin);
             }
         }
@@ -71,6 +74,12 @@ impl OriginTable {
 
     /// Each origin with its list and the number of its decisions, sorted by origin.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>, u64)> {
-        self.origins.iter().map(|(origin, record)| (origin, &record.list, record.decisions))
+        let all = self.origins.iter().filter(|(_, record)| record.decisions > 0);
+        all.map(|(origin, record)| (origin, &record.list, record.decisions))
+    }
+
+    /// Each origin with its list, also origins without decisions.
+    pub fn known(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
+        self.origins.iter().map(|(origin, record)| (origin, &record.list))
     }
 }

@@ -39,6 +39,16 @@ impl Counting {
             lists: rows,
         }
     }
+
+    /// The packets dropped for the list of a name since counting began. The list itself may be gone.
+    pub fn dropped_by_list<'a>(&self, protection: &'a Protection) -> impl Fn(&str) -> u64 + 'a {
+        let told = self.on.as_ref().map(|on| on.told(&protection.filter().list_counters()));
+        move |name| {
+            let number = protection.blocklist().number_of(name);
+            let counted = told.as_ref().zip(number).map(|(told, (label, _))| hits(told.of(label)));
+            counted.map_or(0, |hits| hits.dropped)
+        }
+    }
 }
 
 impl ActiveCounting {

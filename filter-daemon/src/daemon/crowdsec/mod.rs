@@ -204,13 +204,14 @@ impl CrowdSec {
         self.sources.iter().filter_map(LapiSource::until_report).min().filter(|_| self.may_ask())
     }
 
-    /// Sends the reports of usage that are due, with the counts of this snapshot.
-    pub fn report(&mut self, snapshot: &Snapshot) {
+    /// Sends the reports of usage that are due, with the counts of this snapshot. `dropped` returns the packets
+    /// dropped for a list, even if the list is gone.
+    pub fn report(&mut self, snapshot: &Snapshot, dropped: impl Fn(&str) -> u64) {
         for source in &mut self.sources {
             let one = snapshot.crowdsec.iter().find(|one| one.name == source.config.name);
             let is_due = source.until_report().is_some_and(|left| left.is_zero());
             let Some(one) = one.filter(|_| is_due) else { continue };
-            let totals = PacketTotals::of(snapshot, one);
+            let totals = PacketTotals::of(snapshot, one, source.book.known_origins(), &dropped);
             if let Some(report) = source.usage.begin(&source.config, &self.means, totals, snapshot.started) {
                 self.running.spawn_blocking(move || CrowdSecEvent::Reported(report.run()));
             }

@@ -1,6 +1,7 @@
 //! Reports to LAPI how many packets its decisions have stopped. `cscli metrics show bouncers` prints it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -34,15 +35,19 @@ pub struct PacketTotals {
 }
 
 impl PacketTotals {
-    /// The counts in a snapshot, for one CrowdSec.
-    pub fn of(snapshot: &Snapshot, one: &CrowdSecState) -> Self {
-        let hits = |name: &str| {
-            let list = snapshot.lists.iter().find(|list| list.name == name);
-            list.and_then(|list| list.hits).map_or(0, |hits| hits.dropped)
-        };
+    /// The counts in a snapshot, for one CrowdSec. The origins, each with its list, include those without
+    /// decisions. `dropped` returns the packets dropped for a list.
+    pub fn of<'a>(
+        snapshot: &Snapshot,
+        one: &CrowdSecState,
+        origins: impl Iterator<Item = (&'a Arc<str>, &'a Arc<str>)>,
+        dropped: impl Fn(&str) -> u64,
+    ) -> Self {
         let mut totals = Self::default();
-        for OriginList { list, origin, decisions } in &one.lists {
-            totals.dropped_of.insert(origin.clone(), hits(list));
+        for (origin, list) in origins {
+            totals.dropped_of.insert(origin.to_string(), dropped(list));
+        }
+        for OriginList { origin, decisions, .. } in &one.lists {
             totals.active.insert(origin.clone(), *decisions);
         }
         for row in &snapshot.reasons {
