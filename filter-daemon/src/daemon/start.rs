@@ -135,6 +135,10 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     // Later requests are answered with the message that filterd is stopping.
     drop(signals);
     owner.keep_copies().await;
+    // The counters go with the filter.
+    if let DaemonEnd::Signal(_) = by {
+        owner.report_usage().await;
+    }
     // Clients that connected meanwhile get the same answer, and ask the next filterd, if there is one.
     let goodbye = if let DaemonEnd::Succeeded = by { GOODBYE } else { Duration::ZERO };
     let ended = end(owner, by, &|since| note(&socket, run, Some(since)), &socket);

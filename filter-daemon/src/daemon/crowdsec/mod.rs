@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tracing::warn;
 
 use super::commit::Protection;
 use super::feeds::FetchTools;
@@ -37,6 +38,9 @@ use usage::{EndedReport, PacketTotals};
 
 /// How many entries are read from the blocklist in one step. This limits memory only.
 const READ_AT_ONCE: usize = 8192;
+
+/// How long the end of filterd waits for the last reports of usage.
+const LAST_REPORTS: Duration = Duration::from_secs(2);
 
 /// The part of the owner's state that concerns CrowdSec.
 pub struct CrowdSec {
@@ -215,6 +219,44 @@ impl CrowdSec {
             if let Some(report) = source.usage.begin(&source.config, &self.means, totals, snapshot.started) {
                 self.running.spawn_blocking(move || CrowdSecEvent::Reported(report.run()));
             }
+        }
+    }
+
+    /// Whether LAPIs answer, which take a last report of usage.
+    pub fn has_last_reports(&self) -> bool {
+        self.may_ask() && self.sources.iter().any(LapiSource::is_connected)
+    }
+
+    /// Begins to report usage until now to each LAPI that answers, because filterd ends. Returns the number of
+    /// reports.
+    pub fn begin_last_reports(&mut self, snapshot: &Snapshot, dropped: impl Fn(&str) -> u64) -> usize {
+        let mut begun = 0;
+        for source in self.sources.iter_mut().filter(|source| source.is_connected()) {
+            let one = snapshot.crowdsec.iter().find(|one| one.name == source.config.name);
+            let Some(one) = one else { continue };
+            let totals = PacketTotals::of(snapshot, one, source.book.known_origins(), &dropped);
+            let (config, means) = (&source.config, &self.means);
+            if let Some(report) = source.usage.begin_last(config, means, totals, snapshot.started) {
+                self.running.spawn_blocking(move || CrowdSecEvent::Reported(report.run()));
+                begun += 1;
+            }
+        }
+        begun
+    }
+
+    /// Waits for the results of this many last reports, and at most two seconds.
+    pub async fn end_last_reports(&mut self, mut begun: usize) {
+        let ended = tokio::time::timeout(LAST_REPORTS, async {
+            while begun > 0 {
+                let CrowdSecEvent::Reported(ended) = self.ended().await else { continue };
+                begun -= 1;
+                if let Some(source) = self.named(&ended.name) {
+                    source.usage.note(ended);
+                }
+            }
+        });
+        if ended.await.is_err() {
+            warn!("CrowdSec did not take the last usage metrics within {} s", LAST_REPORTS.as_secs());
         }
     }
 

@@ -142,6 +142,11 @@ impl LapiSource {
         self.running.is_none().then(|| due.saturating_duration_since(clock::instant()))
     }
 
+    /// Whether its last answer was as it should be.
+    pub fn is_connected(&self) -> bool {
+        self.connected_since.is_some()
+    }
+
     /// The time until a report of usage is due, while it answers.
     pub fn until_report(&self) -> Option<Duration> {
         self.connected_since.and_then(|_| self.usage.until_due())

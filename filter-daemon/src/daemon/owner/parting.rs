@@ -94,6 +94,17 @@ impl Owner {
         self.lists.end(self.protection.blocklist_mut()).await;
     }
 
+    /// Reports to CrowdSec the packets that its decisions have stopped since the last report, for at most two
+    /// seconds.
+    pub async fn report_usage(&mut self) {
+        if self.crowdsec.has_last_reports() {
+            let snapshot = self.snapshot();
+            let dropped = self.counting.dropped_by_list(&self.protection);
+            let begun = self.crowdsec.begin_last_reports(&snapshot, dropped);
+            self.crowdsec.end_last_reports(begun).await;
+        }
+    }
+
     /// Whether the state directory records the losses that this start found.
     pub fn losses_are_noted(&self) -> bool {
         self.persistence.losses_are_noted()
