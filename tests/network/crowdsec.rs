@@ -3,16 +3,32 @@
 //! `real` asks the LAPI of Debian's crowdsec, 1.4.6. `scripted` asks one that answers as the swagger and the source of
 //! 1.7.8 say, faults included.
 
+mod full_disk;
+mod killed;
+mod log;
+mod outage;
+mod random_life;
 mod ports;
 mod real;
 mod scripted;
+mod usage;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use harness::Net;
+use harness::{Net, give_to_daemon};
+
+/// A configuration that asks a LAPI which is not there.
+const NOBODY: &str = "crowdsec: {api_url: 'http://127.0.0.1:9', api_key: {file: none}}";
+
+/// A file with the key of a scripted LAPI, which takes any.
+fn key(net: &Net) -> PathBuf {
+    let key = net.home().write("key", "sesame\n");
+    give_to_daemon(&key);
+    key
+}
 
 /// A configuration that asks this LAPI four times a second.
 fn config(url: &str, key: &Path, more: &str) -> String {

@@ -1,22 +1,15 @@
 //! With a LAPI that fails in every way that is known.
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::{config, enforced, one_more_answer, status, wait_for};
+use super::{config, enforced, key, one_more_answer, status, wait_for};
 use harness::lapi::{LapiAnswer, LapiDecision, ScriptedLapi};
 use harness::mmdb::{Mmdb, autonomous, country};
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, give_to_daemon};
-
-fn key(net: &Net) -> PathBuf {
-    let key = net.home().write("key", "sesame\n");
-    give_to_daemon(&key);
-    key
-}
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
 
 /// A filterd that enforces a decision on the attacker.
 fn begin() -> (Net, ScriptedLapi) {

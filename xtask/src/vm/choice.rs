@@ -83,7 +83,7 @@ const OURS_ALONE: [&str; 43] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 57] = [
+const HERE_ONLY: [Stories; 63] = [
     ("native::addresses_come_and_go", "as `growth::`"),
     ("native::replaced_targets", "as `reload::replaced_targets_leave_no_gap`"),
     ("as_sent::", "a browser, and dozens of commands, for what they say"),
@@ -97,9 +97,15 @@ const HERE_ONLY: [Stories; 57] = [
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
     ("containers::", "a bridge and translated addresses, which the smallest kernels have not built in"),
     ("control::", "a client in Python, and every verb once"),
+    ("crowdsec::full_disk::", "answers over HTTP; `fetching::` is told on every kernel"),
+    ("crowdsec::killed::", "the same"),
+    ("crowdsec::log::", "a real LAPI, which no guest has"),
+    ("crowdsec::outage::", "answers over HTTP; `fetching::` is told on every kernel"),
+    ("crowdsec::random_life::", "the same"),
     ("crowdsec::ports::", "answers over HTTP; `ports::` is told on every kernel"),
     ("crowdsec::real::", "a real LAPI, which no guest has"),
     ("crowdsec::scripted::", "answers over HTTP; `fetching::` is told on every kernel"),
+    ("crowdsec::usage::", "the same"),
     ("documents::", "bash, and tools of other filters"),
     (
         "doctor::doctor_distinguishes_bridge_and_its_port",

@@ -36,9 +36,13 @@ impl OriginTable {
     /// Sets the ports for all lists from now on. Returns whether they have changed.
     pub fn set_ports(&mut self, ports: Option<Clause>) -> bool {
         let end = name_end(ports);
-        let is_new = self.end != end;
+        if self.end == end {
+            return false;
+        }
         self.end = end;
-        is_new
+        // Those with decisions come back with them.
+        self.origins.clear();
+        true
     }
 
     /// The list with the present ports that takes the place of this one.
