@@ -1,6 +1,7 @@
 //! `bench`: what filterd costs, side by side with its peers and its limits.
 
 mod bars;
+mod crowdsec;
 mod dpdk;
 mod kernel;
 mod overview;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Command, Subcommand};
 
+use crowdsec::Crowdsec;
 use kernel::{Kernel, Parted};
 use userspace::{Filter, Userspace};
 
@@ -41,6 +43,8 @@ enum What {
     Filter(Filter),
     /// The tables of the cuckoo filter's paper, with the filters that the paper compares
     Paper(Userspace),
+    /// From a decision of CrowdSec to the drop, compared with CrowdSec's own firewall bouncer; needs root
+    Crowdsec(Crowdsec),
     /// Measure nothing: write the overview, its bars and the page of goals from the pages
     Overview,
 }
@@ -59,6 +63,7 @@ impl What {
             Self::Load(load) => load.run("load"),
             Self::Filter(filter) => filter.run(),
             Self::Paper(paper) => paper.run("paper"),
+            Self::Crowdsec(crowdsec) => crowdsec.run(),
             Self::Overview => overview::write(),
         }
     }
@@ -71,6 +76,7 @@ impl What {
             Self::Load(Parted::new(short)),
             Self::Filter(Filter::new(short, beside)),
             Self::Paper(Userspace::new(short)),
+            Self::Crowdsec(Crowdsec::new(short)),
         ];
         for (what, (name, about)) in all.iter().zip(Self::benchmarks()) {
             println!("\n== bench {name}: {about}\n");

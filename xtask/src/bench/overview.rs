@@ -80,7 +80,7 @@ const LISTS: [&str; 6] = [
 ];
 const SIZES: [&str; 4] = ["entries", "100 000", "1 000 000", "10 000 000"];
 
-const COMPARISONS: [Comparison; 5] = [
+const COMPARISONS: [Comparison; 6] = [
     Comparison {
         heading: "Frames from a listed source",
         words: "Nanoseconds of processor time for one frame from a listed source, until it is dropped. One million IPv4 addresses \
@@ -137,6 +137,24 @@ const COMPARISONS: [Comparison; 5] = [
         bars: "1 000 000",
         caption: "Time to add one address to 1,000,000 by command",
         unit: "µs",
+    },
+    Comparison {
+        heading: "From decision to drop",
+        words: "Milliseconds from a decision of CrowdSec to the last packet that arrives. The time in a row's name is that between \
+                two requests to CrowdSec's local API (LAPI) on the same host. The firewall bouncer is CrowdSec's own. With so few \
+                decisions, the 99th percentile is the slowest one.",
+        of: "crowdsec",
+        title: "Milliseconds from a decision to the drop",
+        columns: &["program", "decisions", "p50", "p99"],
+        rows: &[
+            "filterd, 1 s (default)",
+            "filterd, 250 ms",
+            "firewall bouncer, 1 s",
+            "firewall bouncer, 10 s (default)",
+        ],
+        bars: "p50",
+        caption: "Time from a decision of CrowdSec to the drop, median",
+        unit: "ms",
     },
 ];
 
@@ -249,7 +267,7 @@ fn goals(entries: &[Entry]) -> String {
 const INTRODUCTION: &str = "Trust ratios before digits, and your own machine before ours: `cargo xtask bench` repeats all of this. All filters take \
 turns in one run. Figures are medians; brackets hold the middle half of the rounds.";
 
-const REPEAT: &str = "`cargo xtask bench` runs all of them and writes their pages. It takes half an hour. Each benchmark is also a \
+const REPEAT: &str = "`cargo xtask bench` runs all of them and writes their pages. It takes about 40 minutes. Each benchmark is also a \
 command of its own. They print plain tables, or one object with `--json`. With `--short` they are faster and less exact, and write no page.
 
 `cargo xtask bench --beside PROGRAM` measures a program of yours, too: a driver for a C++ library that you have built, for example. \
