@@ -211,7 +211,7 @@ impl Owner {
         self.feeds.follow(&self.config);
         let is_tried = self.readings.trial().is_some();
         reloaded.warnings.extend(self.crowdsec.warnings_of_gone(&self.config, is_tried));
-        self.crowdsec.follow(&self.config, self.protection.blocklist());
+        self.crowdsec.follow(&self.config);
         self.forget_feeds_that_are_gone();
         self.databases.follow(&self.config);
         self.show_metrics();

@@ -91,6 +91,12 @@ impl EntryTable {
         self.dirty.insert(key);
     }
 
+    /// The entries that the blocklist has.
+    pub fn into_sent(self) -> impl Iterator<Item = (Arc<str>, Target)> {
+        let sent = self.entries.into_iter().filter(|(_, entry)| entry.sent.is_some());
+        sent.map(|(EntryKey { list, target }, _)| (list, target))
+    }
+
     /// The decisions of an entry, with their ends.
     pub fn claims(&self, key: &EntryKey) -> &[(Timestamp, DecisionId)] {
         self.entries.get(key).map_or(&[], |entry| &entry.claims)

@@ -207,6 +207,17 @@ impl DecisionBook {
         self.entries.len()
     }
 
+    /// The entries in the blocklist: lists, and targets on them.
+    pub fn into_entries(self) -> impl Iterator<Item = (Arc<str>, Target)> {
+        self.entries.into_sent()
+    }
+
+    /// The lists with its decisions, sorted.
+    #[must_use]
+    pub fn lists(&self) -> BTreeSet<Arc<str>> {
+        self.decisions.values().map(|decision| Arc::clone(&decision.list)).collect()
+    }
+
     /// Each origin with its list and the number of its decisions in force, sorted by origin.
     pub fn by_origin(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>, u64)> {
         self.origins.iter()

@@ -147,11 +147,17 @@ impl Enforcing {
         self.pages.push_back(Page { source: Some(config.name.clone()), change, parts, has_moved });
     }
 
-    /// Adds entries to release that belong to no LAPI any more.
-    pub fn release(&mut self, orphans: Vec<(Arc<str>, Targets)>) {
-        for (list, targets) in orphans {
-            let change = Change::Release { from: ReleaseFrom::List(list), targets };
-            self.pages.push_back(Page { source: None, change, parts: Vec::new(), has_moved: false });
+    /// Adds entries to release that belong to no LAPI any more: lists, and targets on them.
+    pub fn release(&mut self, entries: impl Iterator<Item = (Arc<str>, Target)>) {
+        let mut by_list: BTreeMap<Arc<str>, Vec<Target>> = BTreeMap::new();
+        entries.for_each(|(list, target)| by_list.entry(list).or_default().push(target));
+        for (list, targets) in &by_list {
+            for page in targets.chunks(PAGE as usize) {
+                let mut targets: Targets = page.iter().copied().collect();
+                targets.sort();
+                let change = Change::Release { from: ReleaseFrom::List(list.clone()), targets };
+                self.pages.push_back(Page { source: None, change, parts: Vec::new(), has_moved: false });
+            }
         }
     }
 

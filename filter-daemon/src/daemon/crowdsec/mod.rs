@@ -12,7 +12,7 @@ mod told;
 mod unwritten;
 mod usage;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,11 +23,12 @@ use tracing::warn;
 use super::commit::Protection;
 use super::feeds::FetchTools;
 use super::pages::{OwnerParts, Slot};
-use crate::blocklist::{BY_CROWDSEC, Blocklist, Bookmark, Origin, Record, Targets};
+use crate::blocklist::{BY_CROWDSEC, Blocklist, Bookmark, Origin, Record};
 use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::Config;
 use crate::control::wire::snapshot::Reply as Snapshot;
+use crate::crowdsec::DecisionBook;
 use crate::host::{HostRole, ProtectedAddress};
 use enforce::Enforcing;
 use networks::FoundNetworks;
@@ -53,8 +54,9 @@ pub struct CrowdSec {
     work: Slot<Enforcing>,
     /// What was brought into it, and may not be on disk yet.
     unwritten: UnwrittenEntries,
-    /// Entries of LAPIs that the configuration no longer names.
-    orphans: Vec<(Arc<str>, Targets)>,
+    /// The decisions of LAPIs that the configuration no longer names, by the LAPI's name. They are in force until
+    /// they are released.
+    gone: BTreeMap<String, DecisionBook>,
     /// Whether a reload is on trial. What it would release stays until it is confirmed.
     is_on_trial: bool,
     /// Whether this filterd polls; false while another one may be in charge.
@@ -83,19 +85,19 @@ impl CrowdSec {
             begun: 0,
             work: Slot::empty(),
             unwritten: UnwrittenEntries::default(),
-            orphans: Vec::new(),
+            gone: BTreeMap::new(),
             is_on_trial: false,
             is_ours: true,
         };
-        this.follow(config, blocklist);
+        this.follow(config);
+        this.restore(blocklist);
         this
     }
 
     /// Replaces the LAPIs by those of this configuration. A changed one is asked again at once, and for
     /// everything.
-    pub fn follow(&mut self, config: &Config, blocklist: &Blocklist) {
+    pub fn follow(&mut self, config: &Config) {
         let mut before = std::mem::take(&mut self.sources);
-        let mut new = BTreeSet::new();
         for wanted in &config.crowdsec {
             let known = before.iter().position(|source| source.config.name == wanted.name);
             self.sources.push(match known.map(|index| before.swap_remove(index)) {
@@ -105,13 +107,11 @@ impl CrowdSec {
                     source
                 }
                 Some(source) => source.with(wanted.clone()),
-                None => {
-                    new.insert(wanted.name.as_str());
-                    LapiSource::new(wanted.clone())
-                }
+                None => LapiSource::new(wanted.clone(), self.gone.remove(&wanted.name)),
             });
         }
-        self.restore(blocklist, &new);
+        let gone = before.into_iter().filter(|source| source.book.entries() > 0);
+        self.gone.extend(gone.map(|source| (source.config.name, source.book)));
     }
 
     /// What a reload with this configuration releases.
@@ -129,9 +129,8 @@ impl CrowdSec {
         .collect()
     }
 
-    /// Takes over entries that the blocklist has: those of new LAPIs, and those that no LAPI has any more.
-    fn restore(&mut self, blocklist: &Blocklist, new: &BTreeSet<&str>) {
-        self.orphans.clear();
+    /// Takes over entries that the blocklist has, from an earlier filterd.
+    fn restore(&mut self, blocklist: &Blocklist) {
         let is_remote = |list| blocklist.lists().get(list).origin == Origin::Remote;
         // The search goes through the entries of all lists.
         let has_any = blocklist.lists().iter().any(|(list, _)| is_remote(list));
@@ -141,16 +140,14 @@ impl CrowdSec {
             for record in records {
                 let Record::Want { list, until, note, by: whose, targets, .. } = record else { continue };
                 let name = whose.as_deref().and_then(|whose| whose.strip_prefix(BY_CROWDSEC));
-                match name.and_then(|name| self.named(name)) {
-                    Some(source) if new.contains(source.config.name.as_str()) => {
-                        let until = until.unwrap_or_else(clock::now);
-                        targets.iter().for_each(|target| {
-                            source.restore(&list, target, until, note.clone());
-                        });
-                    }
-                    Some(_) => {}
-                    None => self.orphans.push((list, targets)),
+                let (name, until) = (name.unwrap_or_default(), until.unwrap_or_else(clock::now));
+                if let Some(source) = self.named(name) {
+                    targets.iter().for_each(|target| source.restore(&list, target, until, note.clone()));
+                    continue;
                 }
+                let new = || DecisionBook::new(name, None);
+                let book = self.gone.entry(name.to_owned()).or_insert_with(new);
+                targets.iter().for_each(|target| book.restore(list.clone(), target, until, note.clone()));
             }
             from = next;
         }
@@ -172,7 +169,7 @@ impl CrowdSec {
     /// only when all of them have answered, and never for a reload that is on trial.
     fn may_release(&self) -> bool {
         let have_answered = self.sources.iter().all(LapiSource::has_answered_fully);
-        !self.orphans.is_empty() && have_answered && !self.is_on_trial
+        !self.gone.is_empty() && have_answered && !self.is_on_trial
     }
 
     /// Starts the polls that are due, and releases what is not configured any more.
@@ -316,7 +313,8 @@ impl CrowdSec {
             }
         }
         if self.may_release() {
-            work.release(std::mem::take(&mut self.orphans));
+            let gone = std::mem::take(&mut self.gone).into_values();
+            work.release(gone.flat_map(DecisionBook::into_entries));
         }
         if !work.is_empty() {
             self.work.begin(work);

@@ -76,18 +76,21 @@ pub struct LapiFailure {
 }
 
 impl LapiSource {
-    /// A LAPI that was not asked yet.
-    pub fn new(config: LapiConfig) -> Self {
+    /// A LAPI that was not asked yet, and its decisions that are in force.
+    pub fn new(config: LapiConfig, book: Option<DecisionBook>) -> Self {
         let now = clock::instant();
+        let mut book = book.unwrap_or_else(|| DecisionBook::new(&config.name, config.ports));
+        let before = book.lists();
+        book.set_ports(config.ports);
         Self {
-            book: DecisionBook::new(&config.name, config.ports),
+            restored_lists: &before | &book.lists(),
+            book,
             config,
             next: now,
             next_full: now,
             needs_full: true,
             has_answered_fully: false,
             delta_at: None,
-            restored_lists: BTreeSet::new(),
             has_other_filters: false,
             has_unresolved: false,
             awaited_since: clock::now(),
@@ -121,7 +124,7 @@ impl LapiSource {
             missed: self.missed,
             last_pull: self.last_pull,
             reached: self.reached,
-            ..Self::new(self.config)
+            ..Self::new(self.config, None)
         }
     }
 
