@@ -375,10 +375,13 @@ impl DecisionBook {
         if self.unknown == 0 {
             return None;
         }
-        let is_probable =
-            |(until, id): &&(Timestamp, DecisionId)| id.is_restored() && is_same_end(*until, decision.until);
+        let has_its_note =
+            |id| self.decisions.get(&id).is_some_and(|restored| restored.note == decision.note);
+        let is_same = |(until, id): &&(Timestamp, DecisionId)| {
+            id.is_restored() && is_same_end(*until, decision.until) && has_its_note(*id)
+        };
         self.keys(decision).find_map(|key| {
-            let found = self.entries.claims(&key).iter().find(is_probable);
+            let found = self.entries.claims(&key).iter().find(is_same);
             found.map(|(until, _)| *until)
         })
     }

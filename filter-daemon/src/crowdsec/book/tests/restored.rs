@@ -71,6 +71,13 @@ fn full_answer_adopts_a_restored_entry() {
 }
 
 #[test]
+fn other_decision_keeps_its_own_end() {
+    let mut book = restored(&[("192.0.2.1", 1_000)]);
+    book.take_full(new(&[decision(7, "192.0.2.1", 1_002)]), at(10), 50);
+    assert_eq!(changes(&mut book, 10), ["+192.0.2.1 1002 reason 7 (decision 7)"]);
+}
+
+#[test]
 fn delta_does_not_adopt() {
     let mut book = restored(&[("192.0.2.1", 1_000)]);
     book.take_delta(new(&[decision(9, "192.0.2.1", 500)]), at(10));
