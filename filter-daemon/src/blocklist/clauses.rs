@@ -96,10 +96,40 @@ pub fn want_everything(clauses: &[Clause]) -> bool {
 mod tests {
     use filter_common::ports::Range;
 
+    use super::super::{BY_CROWDSEC, Bookmark, Change, Want};
     use super::*;
 
     fn clause(is_except: bool, said: &[(u16, u16)]) -> Clause {
         Clause::new(is_except, said.iter().map(|(first, last)| Range::new(*first, *last).unwrap())).unwrap()
+    }
+
+    /// The name of the list is enough to restore its ports.
+    #[test]
+    fn remote_lists_keep_their_ports_in_the_journal() {
+        let (name, now) = ("crowdsec-capi-only-22", Timestamp::from_secs(100));
+        let target = "192.0.2.1".parse().unwrap();
+        let (mut blocklist, mut restored) = (Blocklist::default(), Blocklist::default());
+        let want = |list: &str| {
+            let targets = [target].into_iter().collect();
+            let by = Some(format!("{BY_CROWDSEC}main").into());
+            Change::Want(Want { origin: Origin::Remote, by, ..Want::live(list, Polarity::Block, targets) })
+        };
+        assert_eq!(blocklist.sets_of_remote("crowdsec-capi"), SetName::Block.into());
+        let set = blocklist.sets_of_remote(name);
+        assert_ne!(set, SetName::Block.into());
+        for list in [name, "crowdsec-capi"] {
+            blocklist.apply(&want(list), now).unwrap();
+        }
+        assert_eq!(blocklist.sets_of_remote(name), set);
+        let (records, next) = blocklist.as_records(Bookmark::default(), usize::MAX, |_| true);
+        assert_eq!((records.len(), next), (2, None));
+        for record in records {
+            restored.replay(record, now).unwrap();
+        }
+        for (name, ports) in [(name, Some(clause(false, &[(22, 22)]))), ("crowdsec-capi", None)] {
+            let list = restored.lists().find(name).unwrap();
+            assert_eq!((restored.clause_of(list), restored.lists().get(list).entries), (ports, 1), "{name}");
+        }
     }
 
     #[test]

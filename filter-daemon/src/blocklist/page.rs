@@ -92,9 +92,7 @@ impl Blocklist {
         keep: impl Fn(ListId) -> bool,
     ) -> (Vec<Record>, Option<Bookmark>) {
         let Bookmark { polarity, after } = from;
-        // Live lists have no clause.
-        let outbound = (polarity == Polarity::Block).then_some(SetName::Out);
-        let meant = iter::once(polarity.whole()).chain(outbound);
+        let meant = self.sides(polarity).map(|(set, _)| set);
         let of_set = |target, set| self.claims_in(target, set).filter(|claim| keep(claim.list));
         let (mut sets, mut targets) = (BTreeMap::<ClaimSetAtPlace, Targets>::new(), 0);
         let after = self.walk(meant, after, |target, (place, id)| {

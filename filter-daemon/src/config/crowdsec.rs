@@ -265,8 +265,12 @@ fn is_first(faults: &mut ValueFaults, names: &mut HashMap<String, usize>, name: 
 /// The names of its lists end in the ports.
 fn must_fit_names(faults: &mut ValueFaults, clause: Clause, node: usize) {
     if name_end(Some(clause)).len() > LONGEST_END {
-        let message = "the ports of a LAPI are too many: the names of its lists end in them";
-        faults.tell(node, message, "name five or fewer, or join neighbours into ranges, as in 8000-8100");
+        let message = "the ports of a LAPI are too long: the names of its lists end in them";
+        let help = format!(
+            "name fewer, or join neighbours: {LONGEST_END} characters are possible, as in `{}`",
+            "-only-22-80-443-8000_8100"
+        );
+        faults.tell(node, message, help);
     }
 }
 

@@ -10,6 +10,7 @@ use super::crowdsec::CrowdSecEvent;
 use super::error::DaemonError;
 use super::feeds::EndedFetch;
 use super::owner::Owner;
+use super::pages::OwnerParts;
 use super::refresh::{ContentsMark, WaitingRefresh};
 use super::reload::{Loaded, RunningReload};
 use crate::blocklist::{ListRegistry, Origin};
@@ -111,6 +112,12 @@ impl Owner {
             self.guard.follow_servers(self.servers());
             self.guard.look_at_files(&mut self.protection);
         }
+        // A few changes are enforced at once. A request in between would see them noted, but not made.
+        self.crowdsec.turn(&mut OwnerParts {
+            protection: &mut self.protection,
+            capacity: &mut self.capacity,
+            persistence: &mut self.persistence,
+        });
     }
 
     /// Handles the end of a fetch, successful or not.

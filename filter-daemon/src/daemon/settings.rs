@@ -113,13 +113,20 @@ fn crowdsec(before: &Config, after: &Config, mood: Phrasing) -> Vec<String> {
     let told = names.into_iter().filter_map(|name| {
         let what = match (of(before, name), of(after, name), mood) {
             (Some(one), Some(other), _) if one == other => return None,
-            (Some(_), Some(_), Phrasing::Is) => "is asked with other settings",
-            (Some(_), Some(_), Phrasing::Would) => "would be asked with other settings",
-            (None, _, Phrasing::Is) => "is asked for its decisions",
-            (None, _, Phrasing::Would) => "would be asked for its decisions",
-            (Some(_), None, Phrasing::Is) => "is no longer asked",
+            (Some(one), Some(other), mood) if one.ports != other.ports => {
+                let ports = other.ports.map_or_else(|| "on all ports".to_owned(), |its| its.to_string());
+                match mood {
+                    Phrasing::Is => format!("blocks {ports} from now on"),
+                    Phrasing::Would => format!("would block {ports}"),
+                }
+            }
+            (Some(_), Some(_), Phrasing::Is) => "is asked with other settings".into(),
+            (Some(_), Some(_), Phrasing::Would) => "would be asked with other settings".into(),
+            (None, _, Phrasing::Is) => "is asked for its decisions".into(),
+            (None, _, Phrasing::Would) => "would be asked for its decisions".into(),
+            (Some(_), None, Phrasing::Is) => "is no longer asked".into(),
             (Some(_), None, Phrasing::Would) => {
-                "would no longer be asked, and its decisions would be released"
+                "would no longer be asked, and its decisions would be released".into()
             }
         };
         Some(format!("crowdsec {name}: it {what}"))

@@ -45,7 +45,8 @@ fn decisions_block_on_the_ports_of_their_lapi() {
     // Port 22 stays blocked while all move to another list, also where LAPI does not answer.
     lapi.answer_always(LapiAnswer::forbidden());
     net.configure(&with.replace("PORTS", ", except_ports: [443]"));
-    net.filterd(["reload"]).succeeds().says("crowdsec main: it is asked with other settings");
+    net.filterd(["diff"]).exits(1).says("crowdsec main: it would block on all but port 443");
+    net.filterd(["reload"]).succeeds().says("crowdsec main: it blocks on all but port 443 from now on");
     let moved = |entries: u64, list: &str| {
         net.filterd(["lists", "--json"]).json()["lists"]
             .as_array()

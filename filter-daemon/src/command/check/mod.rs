@@ -18,7 +18,7 @@ use super::render::console::Console;
 use super::render::figure::{count, counted};
 use crate::accounts::{self, User};
 use crate::cli::{places, user_or_own};
-use crate::config::{self, Config, secret};
+use crate::config::{self, Config, LapiConfig, secret};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{self, Failure, status};
 use crate::exit::Exit;
@@ -62,9 +62,21 @@ struct CheckOutput {
     #[serde(skip_serializing_if = "is_none")]
     allow: usize,
     lists: Vec<CheckedList>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    crowdsec: Vec<CheckedLapi>,
     /// Valid settings that the operator should know about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Explanation>,
+}
+
+/// A LAPI of CrowdSec that filterd would ask.
+#[derive(Debug, Serialize)]
+struct CheckedLapi {
+    name: String,
+    url: String,
+    /// The ports on which its decisions would block; all ports if none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ports: Option<String>,
 }
 
 fn is_none(number: &usize) -> bool {
@@ -216,6 +228,7 @@ impl CheckOutput {
             block: config.block.len(),
             allow: config.allow.len(),
             lists,
+            crowdsec: config.crowdsec.iter().map(CheckedLapi::new).collect(),
             warnings: config
                 .mode
                 .warning()
@@ -224,6 +237,13 @@ impl CheckOutput {
                 .chain(config.crowdsec.iter().filter_map(secret::unreadable))
                 .collect(),
         }
+    }
+}
+
+impl CheckedLapi {
+    fn new(lapi: &LapiConfig) -> Self {
+        let ports = lapi.ports.map(|ports| ports.to_string());
+        Self { name: lapi.name.clone(), url: lapi.shown_url(), ports }
     }
 }
 

@@ -37,6 +37,13 @@ pub fn render(checked: &CheckOutput) -> String {
             text.push_str(&format!("    not read: {}\n", list.left_out.join(", ")));
         }
     }
+    for lapi in &checked.crowdsec {
+        let ports = lapi.ports.as_deref().unwrap_or("on all ports");
+        text.push_str(&format!(
+            "  crowdsec {}: its decisions would block {ports} ({})\n",
+            lapi.name, lapi.url
+        ));
+    }
     text
 }
 

@@ -10,6 +10,7 @@ use crate::command::render::figure::counted_as;
 use crate::config::ListName;
 use crate::config::name::{
     CONFIG_ALLOW_LIST, CONFIG_LIST, GUARD_LIST, MANUAL_ALLOW_LIST, MANUAL_LIST, MANUAL_OUT_LIST,
+    ReservedPrefix,
 };
 use crate::control::wire::entry::LIVE;
 use crate::control::wire::lists::ListDetails;
@@ -126,6 +127,8 @@ enum RefusalReason {
     Configuration,
     /// filterd fills it with addresses that this host needs.
     Guard,
+    /// Another service alone fills lists with such names.
+    Reserved(&'static str),
     /// The list does the opposite.
     Opposite,
 }
@@ -325,7 +328,8 @@ impl RefusedList {
         let because = match (list, allow) {
             (CONFIG_LIST, false) | (CONFIG_ALLOW_LIST, true) => RefusalReason::Configuration,
             (GUARD_LIST, true) => RefusalReason::Guard,
-            _ => RefusalReason::Opposite,
+            _ => ReservedPrefix::of(list)
+                .map_or(RefusalReason::Opposite, |prefix| RefusalReason::Reserved(prefix.owner())),
         };
         Self { list: list.to_owned(), allow, because }
     }
@@ -338,6 +342,7 @@ impl RefusedList {
         let why = match because {
             RefusalReason::Configuration => "only the configuration can fill it".to_owned(),
             RefusalReason::Guard => "filterd fills it with the addresses this host depends on".to_owned(),
+            RefusalReason::Reserved(owner) => format!("only {owner} fills lists with such names"),
             RefusalReason::Opposite => format!("they {does}, and that list {opposite} here"),
         };
         let remedy = match (because, allow) {
@@ -453,6 +458,7 @@ mod tests {
             (allowed("guard"), "filterd fills it with the addresses", "filterd allow add TARGET"),
             (blocked("guard"), "they block, and that list allows here", "pass --list NAME"),
             (blocked("manual-allow"), "they block, and that list allows here", "pass --list NAME"),
+            (blocked("crowdsec-capi"), "only CrowdSec fills lists with such names", "pass --list NAME"),
             (allowed("ssh"), "they allow, and that list blocks here", "filterd allow add TARGET"),
             (allowed("drop"), "they allow, and that list blocks here", "filterd allow add TARGET"),
         ];

@@ -176,7 +176,7 @@ fn invalid_lapis_are_reported() {
         (format!("{local}, ports: [70000]"), "`ports` are numbers, not 70000", "1 to 65535"),
         (
             format!("{local}, ports: [10001, 10003, 10005, 10007, 10009]"),
-            "the ports of a LAPI are too many",
+            "the ports of a LAPI are too long",
             "join neighbours",
         ),
     ];

@@ -57,6 +57,8 @@ pub struct CrowdSec {
     /// The decisions of LAPIs that the configuration no longer names, by the LAPI's name. They are in force until
     /// they are released.
     gone: BTreeMap<String, DecisionBook>,
+    /// Whether books may have changed without an answer of LAPI, by a start or a reload with other ports.
+    has_moved: bool,
     /// Whether a reload is on trial. What it would release stays until it is confirmed.
     is_on_trial: bool,
     /// Whether this filterd polls; false while another one may be in charge.
@@ -86,6 +88,7 @@ impl CrowdSec {
             work: Slot::empty(),
             unwritten: UnwrittenEntries::default(),
             gone: BTreeMap::new(),
+            has_moved: true,
             is_on_trial: false,
             is_ours: true,
         };
@@ -112,6 +115,7 @@ impl CrowdSec {
         }
         let gone = before.into_iter().filter(|source| source.book.entries() > 0);
         self.gone.extend(gone.map(|source| (source.config.name, source.book)));
+        self.has_moved = true;
     }
 
     /// What a reload with this configuration releases.
@@ -156,7 +160,8 @@ impl CrowdSec {
     /// The time until the next poll is due.
     pub fn until_due(&self) -> Option<Duration> {
         let poll = self.sources.iter().filter_map(LapiSource::until_due).min().filter(|_| self.may_ask());
-        let release = (self.may_release() && self.work.get().is_none()).then_some(Duration::ZERO);
+        let is_due = self.has_moved || self.may_release();
+        let release = (is_due && self.work.get().is_none()).then_some(Duration::ZERO);
         poll.into_iter().chain(self.until_report()).chain(release).min()
     }
 
@@ -175,7 +180,7 @@ impl CrowdSec {
     /// Starts the polls that are due, and releases what is not configured any more.
     pub fn mind(&mut self, is_on_trial: bool, protection: &Protection) {
         self.is_on_trial = is_on_trial;
-        if self.may_release() {
+        if self.has_moved || self.may_release() {
             self.enforce(protection);
         }
         if !self.may_ask() {
@@ -300,6 +305,7 @@ impl CrowdSec {
         if self.work.get().is_some() {
             return;
         }
+        self.has_moved = false;
         let blocklist = protection.blocklist();
         let mut work = Enforcing::new(self.unwritten.clone());
         for source in &mut self.sources {

@@ -53,6 +53,8 @@ pub struct LapiSource {
     pub awaited_since: Timestamp,
     /// The number of the running poll.
     running: Option<u64>,
+    /// When the running poll began.
+    pub asked_at: Option<Timestamp>,
     pub failed: Option<LapiFailure>,
     pub connected_since: Option<Timestamp>,
     pub last_pull: Option<Timestamp>,
@@ -95,6 +97,7 @@ impl LapiSource {
             has_unresolved: false,
             awaited_since: clock::now(),
             running: None,
+            asked_at: None,
             failed: None,
             connected_since: None,
             last_pull: None,
@@ -130,7 +133,7 @@ impl LapiSource {
 
     /// Asks for everything, at once. The result of a running poll does not count.
     pub fn ask_for_everything(&mut self) {
-        self.running = None;
+        (self.running, self.asked_at) = (None, None);
         self.ask_for_everything_soon();
     }
 
@@ -165,7 +168,7 @@ impl LapiSource {
     }
 
     pub fn note_begun(&mut self, number: u64) {
-        self.running = Some(number);
+        (self.running, self.asked_at) = (Some(number), Some(clock::now()));
     }
 
     pub fn is_running(&self, ended: &EndedPoll) -> bool {
@@ -190,7 +193,7 @@ impl LapiSource {
 
     /// Records the result of a poll.
     pub fn note(&mut self, ended: EndedPoll) {
-        self.running = None;
+        (self.running, self.asked_at) = (None, None);
         if !ended.from.is_empty() {
             self.reached = ended.from;
         }

@@ -15,6 +15,9 @@ use crate::text::{Explanation, printable};
 /// How many seconds a first answer may take before it is a fault.
 const WAITED: i64 = 5;
 
+/// How many seconds any answer may take before it is a fault. `timeout` may be much longer.
+const OVERDUE: i64 = 30;
+
 impl CrowdSec {
     /// Everything that is not as the configuration says.
     pub fn faults(&self) -> Vec<Fault> {
@@ -39,14 +42,18 @@ impl LapiSource {
     fn trouble(&self) -> Option<(crate::blocklist::Timestamp, Explanation)> {
         let name = &self.config.name;
         let entries = self.book.entries() as u64;
+        let kept = || match entries {
+            0 => "nothing of it is blocked yet".to_owned(),
+            1 => "its entry remains in force until it ends".to_owned(),
+            entries => format!("its {entries} entries remain in force until they end"),
+        };
         if let Some(failed) = &self.failed {
-            let kept = match entries {
-                0 => "nothing of it is blocked yet".to_owned(),
-                1 => "its entry remains in force until it ends".to_owned(),
-                entries => format!("its {entries} entries remain in force until they end"),
-            };
-            let message =
-                format!("CrowdSec \"{name}\" ({}): {}\n{kept}", self.config.shown_url(), failed.told.message);
+            let message = format!(
+                "CrowdSec \"{name}\" ({}): {}\n{}",
+                self.config.shown_url(),
+                failed.told.message,
+                kept()
+            );
             let remedy = [failed.told.remedy.clone(), Some("filterd retries by itself".to_owned())];
             let remedy: Vec<_> = remedy.into_iter().flatten().collect();
             return Some((failed.since, Explanation::new(message, remedy.join("\n"))));
@@ -57,6 +64,12 @@ impl LapiSource {
             let remedy =
                 "check that CrowdSec runs and that nothing drops its answers: systemctl status crowdsec";
             return Some((self.awaited_since, Explanation::new(message, remedy)));
+        }
+        if let Some(asked) = self.asked_at.filter(|asked| clock::now().after(*asked) >= OVERDUE) {
+            let (url, silent) = (self.config.shown_url(), clock::now().after(asked));
+            let message = format!("CrowdSec \"{name}\" ({url}) has not answered for {silent} s\n{}", kept());
+            let remedy = "check that it runs and is not stopped: systemctl status crowdsec";
+            return Some((asked, Explanation::new(message, remedy)));
         }
         let about = |told: Explanation| Explanation {
             message: format!("CrowdSec \"{name}\": {}", told.message),
