@@ -46,7 +46,7 @@ impl Exchange {
             body.len()
         );
         let stream = self.entrance.inside(|| TcpStream::connect(("127.0.0.1", self.port))).ok()?;
-        stream.set_read_timeout(Some(SOON)).ok()?;
+        stream.set_read_timeout(Some(4 * SOON)).ok()?;
         let answer = match &self.tls {
             None => converse(stream, &request),
             Some(tls) => {

@@ -11,8 +11,8 @@ use super::{NOBODY, config, enforced, key, wait_for};
 use harness::lapi::{LapiDecision, ScriptedLapi};
 use harness::{Net, Random, until};
 
-const DECISIONS: u64 = 5000;
-const ROUNDS: usize = 10;
+const DECISIONS: u64 = 2000;
+const ROUNDS: usize = 5;
 
 /// The addresses that `filterd list` names.
 fn listed(net: &Net) -> Vec<IpAddr> {

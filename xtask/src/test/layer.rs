@@ -153,7 +153,7 @@ impl Layer {
                 Pace { jobs: processors, limit: LIMIT }
             }
             // Most of what they do is wait.
-            Self::Network | Self::OddInputs => Pace { jobs: 4 * processors, limit: LIMIT },
+            Self::Network | Self::OddInputs => Pace { jobs: 3 * processors, limit: LIMIT },
             Self::Soak => Pace { jobs: 1, limit: SOAK_LIMIT },
             Self::Verifier => Pace { jobs: processors, limit: VERIFIER_LIMIT },
         }
