@@ -1,11 +1,13 @@
 //! Decisions that block on some ports.
 
+use std::time::Instant;
+
 use nix::sys::signal::Signal;
 
 use super::{config, enforced, wait_for};
 use crate::ports::to;
 use harness::lapi::{LapiAnswer, LapiDecision, ScriptedLapi};
-use harness::{ATTACKER, BYSTANDER, Net, give_to_daemon};
+use harness::{ATTACKER, BYSTANDER, Net, SOON, give_to_daemon};
 
 const TCP: u8 = 6;
 
@@ -52,10 +54,10 @@ fn decisions_block_on_the_ports_of_their_lapi() {
             .as_array()
             .is_some_and(|lists| lists.iter().any(|one| one["name"] == list && one["entries"] == entries))
     };
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     while moved(500, "crowdsec-cscli-only-22-8000_8100") || !moved(500, "crowdsec-cscli-except-443") {
         net.expect(to(ATTACKER, TCP, 22)).dropped();
-        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{}", net.filterd(["lists"]));
+        assert!(begun.elapsed() < SOON, "{}", net.filterd(["lists"]));
     }
     blocks_only(&net, &[22, 80], &[443]);
     // A start with other ports moves what the journal has.
@@ -64,7 +66,7 @@ fn decisions_block_on_the_ports_of_their_lapi() {
     blocks_only(&net, &[22, 80], &[]);
     let told = wait_for(&net, "LAPI fails", |told| !told["error"].is_null());
     assert_eq!(told["unconfirmed"], 500, "{told}");
-    net.expect(to(ATTACKER, TCP, 443)).then_within(std::time::Duration::from_secs(30)).dropped();
+    net.expect(to(ATTACKER, TCP, 443)).then_within(SOON).dropped();
     lapi.recover();
     enforced(&net, 500);
     lapi.delete(1);
@@ -73,4 +75,27 @@ fn decisions_block_on_the_ports_of_their_lapi() {
     net.expect(BYSTANDER).passes();
     let lists = net.filterd(["lists"]).succeeds().output;
     assert!(!lists.contains("-only-") && !lists.contains("-except-"), "{lists}");
+}
+
+/// Found by an outsider: after a restart, lists with ports that the file did not name any more had no owner. They blocked
+/// until each decision ended, and nothing said so.
+#[test]
+fn outsider_start_without_crowdsec_releases_lists_with_ports() {
+    let (mut net, lapi, with) = begin(", ports: [22]");
+    net.end(Signal::SIGKILL);
+    net.start(&with.replace("PORTS", ", ports: [443]"));
+    enforced(&net, 500);
+    // They leave the old list last.
+    net.expect(to(ATTACKER, TCP, 22)).then_within(SOON).passes();
+    blocks_only(&net, &[443], &[22]);
+    lapi.delete(1);
+    enforced(&net, 499);
+    blocks_only(&net, &[], &[22, 443]);
+    net.end(Signal::SIGKILL);
+    net.start("");
+    let begun = Instant::now();
+    while net.filterd(["lists"]).succeeds().output.contains("crowdsec-") {
+        assert!(begun.elapsed() < SOON, "{}", net.filterd(["lists"]));
+    }
+    assert!(net.filterd(["list", "--json"]).succeeds().output.is_empty());
 }
