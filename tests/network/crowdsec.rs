@@ -53,7 +53,7 @@ fn wait_for(net: &Net, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         if is_so(&told) {
             return told;
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}: {told}");
+        assert!(begun.elapsed() < Duration::from_secs(240), "{what}: {told}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

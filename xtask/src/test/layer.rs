@@ -93,7 +93,7 @@ pub const OPTIONAL: [(&str, &[Tool]); 4] = [
 ];
 
 /// The time after which a test is killed, unless its layer declares another.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Tests that declare a limit of their own. They are models or soaks by nature, and stand beside what they share code with.
 pub const SLOW: [(&str, Duration); 5] = [
@@ -153,7 +153,7 @@ impl Layer {
                 Pace { jobs: processors, limit: LIMIT }
             }
             // Most of what they do is wait.
-            Self::Network | Self::OddInputs => Pace { jobs: 3 * processors, limit: LIMIT },
+            Self::Network | Self::OddInputs => Pace { jobs: 2 * processors, limit: LIMIT },
             Self::Soak => Pace { jobs: 1, limit: SOAK_LIMIT },
             Self::Verifier => Pace { jobs: processors, limit: VERIFIER_LIMIT },
         }
