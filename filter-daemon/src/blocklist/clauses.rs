@@ -38,9 +38,13 @@ impl Blocklist {
     /// Restricts an empty list to the ports of this clause.
     pub fn restrict(&mut self, list: ListId, clause: Clause) -> Result<(), NoSlot> {
         let slot = self.slot_for(clause).ok_or(NoSlot)?;
+        self.put_into(list, slot, clause);
+        Ok(())
+    }
+
+    fn put_into(&mut self, list: ListId, slot: Slot, clause: Clause) {
         self.clauses[slot.number()] = Some(clause);
         self.lists.set_slot(list, slot);
-        Ok(())
     }
 
     /// The sets of a list that another service fills, also before it exists.
@@ -61,12 +65,10 @@ impl Blocklist {
         now: Timestamp,
     ) -> Result<ListId, Refusal> {
         let clause = remote_ports::split(name).1.filter(|_| origin == Origin::Remote);
-        if clause.is_some_and(|clause| self.slot_for(clause).is_none()) {
-            return Err(Refusal::TooManyClauses);
-        }
+        let slot = clause.map(|clause| self.slot_for(clause).ok_or(Refusal::TooManyClauses)).transpose()?;
         let id = self.make_list(name, origin, polarity, now)?;
-        if let Some(clause) = clause {
-            self.restrict(id, clause).map_err(|NoSlot| Refusal::TooManyClauses)?;
+        if let Some((slot, clause)) = slot.zip(clause) {
+            self.put_into(id, slot, clause);
         }
         Ok(id)
     }

@@ -186,7 +186,6 @@ struct LapiDraft {
     containing: Vec<String>,
     not_containing: Vec<String>,
     ports: PortKeys,
-    clause: Option<Clause>,
     database: Vec<PathBuf>,
     limits: Limits,
     timeout: Option<Duration>,
@@ -222,12 +221,13 @@ pub fn crowdsec(faults: &mut ValueFaults, node: Node, config: &mut Config) {
             None => (MAIN.to_owned(), item.number),
         };
         let is_first = is_first(faults, &mut names, &name, node);
-        if let Some((clause, node)) = std::mem::take(&mut draft.ports).check(false, faults) {
+        let clause = std::mem::take(&mut draft.ports).check(false, faults);
+        if let Some((clause, node)) = clause {
             ports::must_be_few(faults, config, clause, node);
             must_fit_names(faults, clause, node);
-            draft.clause = Some(clause);
         }
-        let Some(lapi) = draft.check(name, faults) else { continue };
+        let ports = clause.map(|(clause, _)| clause);
+        let Some(lapi) = draft.check(name, ports, faults) else { continue };
         if faults.0.len() == before && is_first && is_other_than(&config.crowdsec, &lapi, item.number, faults)
         {
             config.crowdsec.push(lapi);
@@ -267,8 +267,7 @@ fn must_fit_names(faults: &mut ValueFaults, clause: Clause, node: usize) {
     if name_end(Some(clause)).len() > LONGEST_END {
         let message = "the ports of a LAPI are too long: the names of its lists end in them";
         let help = format!(
-            "name fewer, or join neighbours: {LONGEST_END} characters are possible, as in `{}`",
-            "-only-22-80-443-8000_8100"
+            "name fewer, or join neighbours: {LONGEST_END} characters are possible, as in `-only-22-80-443-8000_8100`"
         );
         faults.tell(node, message, help);
     }
@@ -290,7 +289,7 @@ fn is_other_than(known: &[LapiConfig], lapi: &LapiConfig, node: usize, faults: &
 
 impl LapiDraft {
     /// Checks all keys together.
-    fn check(mut self, name: String, faults: &mut ValueFaults) -> Option<LapiConfig> {
+    fn check(mut self, name: String, ports: Option<Clause>, faults: &mut ValueFaults) -> Option<LapiConfig> {
         let credential = self.credential(faults);
         let (url, node) = self.url.take()?;
         self.check_encryption(&url, node, faults);
@@ -309,7 +308,7 @@ impl LapiDraft {
             scopes: or(self.scopes, &words::SCOPES),
             scenarios_containing: self.containing,
             scenarios_not_containing: self.not_containing,
-            ports: self.clause,
+            ports,
             database: self.database,
             max_shrink: self.limits.max_shrink,
             max_entries: self.limits.max_entries,

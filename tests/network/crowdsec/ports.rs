@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use nix::sys::signal::Signal;
 
-use super::{config, enforced, wait_for};
+use super::{config, enforced, key, wait_for};
 use crate::ports::to;
 use harness::lapi::{LapiAnswer, LapiDecision, ScriptedLapi};
-use harness::{ATTACKER, BYSTANDER, Net, SOON, give_to_daemon};
+use harness::{ATTACKER, BYSTANDER, Net, SOON, until};
 
 const TCP: u8 = 6;
 
@@ -29,9 +29,7 @@ fn begin(ports: &str) -> (Net, ScriptedLapi, String) {
     lapi.add_silently(
         (2..=500).map(|number| LapiDecision::new(number, &format!("10.0.{}.{}", number >> 8, number & 255))),
     );
-    let key = net.home().write("key", "sesame\n");
-    give_to_daemon(&key);
-    let with = config(&lapi.url(), &key, "PORTS");
+    let with = config(&lapi.url(), &key(&net), "PORTS");
     net.start(&with.replace("PORTS", ports));
     enforced(&net, 500);
     (net, lapi, with)
@@ -93,9 +91,6 @@ fn outsider_start_without_crowdsec_releases_lists_with_ports() {
     blocks_only(&net, &[], &[22, 443]);
     net.end(Signal::SIGKILL);
     net.start("");
-    let begun = Instant::now();
-    while net.filterd(["lists"]).succeeds().output.contains("crowdsec-") {
-        assert!(begun.elapsed() < SOON, "{}", net.filterd(["lists"]));
-    }
+    until(|| !net.filterd(["lists"]).succeeds().output.contains("crowdsec-"), "they stay without an owner");
     assert!(net.filterd(["list", "--json"]).succeeds().output.is_empty());
 }

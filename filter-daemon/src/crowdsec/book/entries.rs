@@ -91,6 +91,11 @@ impl EntryTable {
         self.dirty.insert(key);
     }
 
+    /// The list of each entry.
+    pub fn lists(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.entries.keys().map(|key| &key.list)
+    }
+
     /// The entries that the blocklist has.
     pub fn into_sent(self) -> impl Iterator<Item = (Arc<str>, Target)> {
         let sent = self.entries.into_iter().filter(|(_, entry)| entry.sent.is_some());

@@ -99,12 +99,6 @@ impl DecisionBook {
         }
     }
 
-    /// The list with the present ports that takes the place of this one.
-    #[must_use]
-    pub fn in_place_of(&self, list: &Arc<str>) -> Arc<str> {
-        self.origins.in_place_of(list)
-    }
-
     /// Adds an entry of the journal. It is enforced, but its decision is not known yet. An entry of a list with other
     /// ports moves to the list that takes its place.
     pub fn restore(&mut self, list: Arc<str>, target: Target, until: Timestamp, note: Option<Arc<str>>) {
@@ -212,10 +206,10 @@ impl DecisionBook {
         self.entries.into_sent()
     }
 
-    /// The lists with its decisions, sorted.
+    /// The lists that have its entries, or are to have them, sorted.
     #[must_use]
     pub fn lists(&self) -> BTreeSet<Arc<str>> {
-        self.decisions.values().map(|decision| Arc::clone(&decision.list)).collect()
+        self.entries.lists().collect::<BTreeSet<_>>().into_iter().cloned().collect()
     }
 
     /// Each origin with its list and the number of its decisions in force, sorted by origin.

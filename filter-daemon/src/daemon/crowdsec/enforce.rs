@@ -48,7 +48,7 @@ struct Page {
 }
 
 /// The order of changes.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     /// What leaves makes room.
     Leave,
@@ -105,28 +105,32 @@ impl Enforcing {
     }
 
     /// Adds the differences of one LAPI, which may have `room` more entries.
-    pub fn add(&mut self, config: &LapiConfig, mut changes: Vec<EntryChange>, room: u64) {
-        let moved = changes.iter().filter(|change| stage(change, config) == Stage::LeaveOtherPorts).count();
+    pub fn add(&mut self, config: &LapiConfig, changes: Vec<EntryChange>, room: u64) {
+        let mut staged: Vec<_> =
+            changes.into_iter().map(|change| (Stage::of(&change, config), change)).collect();
+        let moved = staged.iter().filter(|(stage, _)| *stage == Stage::LeaveOtherPorts).count();
         self.room.insert(config.name.clone(), room.saturating_add(moved as u64));
         // Entries with the same end and note share a page.
-        changes.sort_by(|one, other| key(one, config).cmp(&key(other, config)));
-        let mut parts: Vec<EntryChange> = Vec::new();
-        for change in changes {
-            if parts.last().is_some_and(|last| key(last, config) != key(&change, config))
-                || parts.len() as u64 == PAGE
-            {
-                self.push(config, std::mem::take(&mut parts));
+        staged.sort_by(|(stage, one), (other_stage, other)| {
+            (stage, terms(one)).cmp(&(other_stage, terms(other)))
+        });
+        let (mut parts, mut of) = (Vec::<EntryChange>::new(), Stage::Leave);
+        for (stage, change) in staged {
+            let is_other = |last: &EntryChange| (of, terms(last)) != (stage, terms(&change));
+            if parts.last().is_some_and(is_other) || parts.len() as u64 == PAGE {
+                self.push(config, of, std::mem::take(&mut parts));
             }
+            of = stage;
             if let EntryChange::Want { list, target, .. } = &change {
                 self.entering.entry(list.clone()).or_default().push(*target);
             }
             parts.push(change);
         }
-        self.push(config, parts);
+        self.push(config, of, parts);
         self.entering.values_mut().for_each(Targets::sort);
     }
 
-    fn push(&mut self, config: &LapiConfig, parts: Vec<EntryChange>) {
+    fn push(&mut self, config: &LapiConfig, stage: Stage, parts: Vec<EntryChange>) {
         let Some(first) = parts.first() else { return };
         let mut targets: Targets = parts.iter().map(target).collect();
         targets.sort();
@@ -143,7 +147,7 @@ impl Enforcing {
                 Change::Release { from: ReleaseFrom::List(list.clone()), targets }
             }
         };
-        let has_moved = stage(first, config) == Stage::LeaveOtherPorts;
+        let has_moved = stage == Stage::LeaveOtherPorts;
         self.pages.push_back(Page { source: Some(config.name.clone()), change, parts, has_moved });
     }
 
@@ -303,23 +307,21 @@ impl Work for Enforcing {
     }
 }
 
-fn stage(change: &EntryChange, config: &LapiConfig) -> Stage {
-    match change {
-        EntryChange::Want { .. } => Stage::Enter,
-        EntryChange::Release { list, .. } if split(list).1 == config.ports => Stage::Leave,
-        EntryChange::Release { .. } => Stage::LeaveOtherPorts,
+impl Stage {
+    fn of(change: &EntryChange, config: &LapiConfig) -> Self {
+        match change {
+            EntryChange::Want { .. } => Self::Enter,
+            EntryChange::Release { list, .. } if split(list).1 == config.ports => Self::Leave,
+            EntryChange::Release { .. } => Self::LeaveOtherPorts,
+        }
     }
 }
 
-/// Entries with equal keys can share a change. Changes are made in the order of their keys.
-fn key<'a>(
-    change: &'a EntryChange,
-    config: &LapiConfig,
-) -> (Stage, &'a str, Option<Timestamp>, Option<&'a str>) {
-    let stage = stage(change, config);
+/// Entries of one stage with equal terms can share a change.
+fn terms(change: &EntryChange) -> (&str, Option<Timestamp>, Option<&str>) {
     match change {
-        EntryChange::Release { list, .. } => (stage, list, None, None),
-        EntryChange::Want { list, until, note, .. } => (stage, list, Some(*until), Some(note)),
+        EntryChange::Release { list, .. } => (list, None, None),
+        EntryChange::Want { list, until, note, .. } => (list, Some(*until), Some(note)),
     }
 }
 

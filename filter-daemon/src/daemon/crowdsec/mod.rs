@@ -88,12 +88,12 @@ impl CrowdSec {
             work: Slot::empty(),
             unwritten: UnwrittenEntries::default(),
             gone: BTreeMap::new(),
-            has_moved: true,
+            has_moved: false,
             is_on_trial: false,
             is_ours: true,
         };
-        this.follow(config);
         this.restore(blocklist);
+        this.follow(config);
         this
     }
 
@@ -133,7 +133,7 @@ impl CrowdSec {
         .collect()
     }
 
-    /// Takes over entries that the blocklist has, from an earlier filterd.
+    /// Takes over entries that the blocklist has, from an earlier filterd. They have no LAPI yet.
     fn restore(&mut self, blocklist: &Blocklist) {
         let is_remote = |list| blocklist.lists().get(list).origin == Origin::Remote;
         // The search goes through the entries of all lists.
@@ -143,12 +143,9 @@ impl CrowdSec {
             let (records, next) = blocklist.as_records(begin, READ_AT_ONCE, is_remote);
             for record in records {
                 let Record::Want { list, until, note, by: whose, targets, .. } = record else { continue };
-                let name = whose.as_deref().and_then(|whose| whose.strip_prefix(BY_CROWDSEC));
-                let (name, until) = (name.unwrap_or_default(), until.unwrap_or_else(clock::now));
-                if let Some(source) = self.named(name) {
-                    targets.iter().for_each(|target| source.restore(&list, target, until, note.clone()));
-                    continue;
-                }
+                let name =
+                    whose.as_deref().and_then(|whose| whose.strip_prefix(BY_CROWDSEC)).unwrap_or_default();
+                let until = until.unwrap_or_else(clock::now);
                 let new = || DecisionBook::new(name, None);
                 let book = self.gone.entry(name.to_owned()).or_insert_with(new);
                 targets.iter().for_each(|target| book.restore(list.clone(), target, until, note.clone()));
@@ -210,40 +207,27 @@ impl CrowdSec {
         self.sources.iter().filter_map(LapiSource::until_report).min().filter(|_| self.may_ask())
     }
 
-    /// Sends the reports of usage that are due, with the counts of this snapshot. `dropped` returns the packets
-    /// dropped for a list, even if the list is gone.
-    pub fn report(&mut self, snapshot: &Snapshot, dropped: impl Fn(&str) -> u64) {
+    /// Begins to report usage to the LAPIs that answer: where a report is due, or to all because filterd ends.
+    /// Takes the counts of this snapshot; `dropped` returns the packets dropped for a list, even if the list is
+    /// gone. Returns the number of reports.
+    pub fn report(&mut self, snapshot: &Snapshot, dropped: impl Fn(&str) -> u64, is_last: bool) -> usize {
+        let mut begun = 0;
         for source in &mut self.sources {
             let one = snapshot.crowdsec.iter().find(|one| one.name == source.config.name);
-            let is_due = source.until_report().is_some_and(|left| left.is_zero());
+            let is_due = source.until_report().is_some_and(|left| is_last || left.is_zero());
             let Some(one) = one.filter(|_| is_due) else { continue };
             let totals = PacketTotals::of(snapshot, one, source.book.known_origins(), &dropped);
             if let Some(report) = source.usage.begin(&source.config, &self.means, totals, snapshot.started) {
-                self.running.spawn_blocking(move || CrowdSecEvent::Reported(report.run()));
-            }
-        }
-    }
-
-    /// Whether LAPIs answer, which take a last report of usage.
-    pub fn has_last_reports(&self) -> bool {
-        self.may_ask() && self.sources.iter().any(LapiSource::is_connected)
-    }
-
-    /// Begins to report usage until now to each LAPI that answers, because filterd ends. Returns the number of
-    /// reports.
-    pub fn begin_last_reports(&mut self, snapshot: &Snapshot, dropped: impl Fn(&str) -> u64) -> usize {
-        let mut begun = 0;
-        for source in self.sources.iter_mut().filter(|source| source.is_connected()) {
-            let one = snapshot.crowdsec.iter().find(|one| one.name == source.config.name);
-            let Some(one) = one else { continue };
-            let totals = PacketTotals::of(snapshot, one, source.book.known_origins(), &dropped);
-            let (config, means) = (&source.config, &self.means);
-            if let Some(report) = source.usage.begin_last(config, means, totals, snapshot.started) {
                 self.running.spawn_blocking(move || CrowdSecEvent::Reported(report.run()));
                 begun += 1;
             }
         }
         begun
+    }
+
+    /// Whether LAPIs answer, which take a last report of usage.
+    pub fn has_last_reports(&self) -> bool {
+        self.may_ask() && self.sources.iter().any(|source| source.until_report().is_some())
     }
 
     /// Waits for the results of this many last reports, and at most two seconds.

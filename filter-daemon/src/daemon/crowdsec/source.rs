@@ -6,7 +6,6 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use filter_common::target::Target;
 use tracing::{info, warn};
 
 use super::enforce::RefusedEntries;
@@ -51,10 +50,8 @@ pub struct LapiSource {
     has_unresolved: bool,
     /// Since when its first answer is awaited.
     pub awaited_since: Timestamp,
-    /// The number of the running poll.
-    running: Option<u64>,
-    /// When the running poll began.
-    pub asked_at: Option<Timestamp>,
+    /// The number of the running poll, and when it began.
+    running: Option<(u64, Timestamp)>,
     pub failed: Option<LapiFailure>,
     pub connected_since: Option<Timestamp>,
     pub last_pull: Option<Timestamp>,
@@ -82,10 +79,9 @@ impl LapiSource {
     pub fn new(config: LapiConfig, book: Option<DecisionBook>) -> Self {
         let now = clock::instant();
         let mut book = book.unwrap_or_else(|| DecisionBook::new(&config.name, config.ports));
-        let before = book.lists();
         book.set_ports(config.ports);
         Self {
-            restored_lists: &before | &book.lists(),
+            restored_lists: book.lists(),
             book,
             config,
             next: now,
@@ -97,7 +93,6 @@ impl LapiSource {
             has_unresolved: false,
             awaited_since: clock::now(),
             running: None,
-            asked_at: None,
             failed: None,
             connected_since: None,
             last_pull: None,
@@ -115,25 +110,19 @@ impl LapiSource {
     /// The same LAPI with other settings. Its decisions stay in force until it answers.
     pub fn with(self, config: LapiConfig) -> Self {
         let has_other_filters = self.has_other_filters || self.config.filters() != config.filters();
-        let (before, mut book) = (self.lists(), self.book);
-        book.set_ports(config.ports);
-        let now = before.iter().map(|list| book.in_place_of(list)).collect();
         Self {
             has_other_filters,
-            config,
-            book,
-            restored_lists: &before | &now,
             received: self.received,
             missed: self.missed,
             last_pull: self.last_pull,
             reached: self.reached,
-            ..Self::new(self.config, None)
+            ..Self::new(config, Some(self.book))
         }
     }
 
     /// Asks for everything, at once. The result of a running poll does not count.
     pub fn ask_for_everything(&mut self) {
-        (self.running, self.asked_at) = (None, None);
+        self.running = None;
         self.ask_for_everything_soon();
     }
 
@@ -146,11 +135,6 @@ impl LapiSource {
     pub fn until_due(&self) -> Option<Duration> {
         let due = if self.needs_full { self.next } else { self.next.min(self.next_full) };
         self.running.is_none().then(|| due.saturating_duration_since(clock::instant()))
-    }
-
-    /// Whether its last answer was as it should be.
-    pub fn is_connected(&self) -> bool {
-        self.connected_since.is_some()
     }
 
     /// The time until a report of usage is due, while it answers.
@@ -168,11 +152,16 @@ impl LapiSource {
     }
 
     pub fn note_begun(&mut self, number: u64) {
-        (self.running, self.asked_at) = (Some(number), Some(clock::now()));
+        self.running = Some((number, clock::now()));
     }
 
     pub fn is_running(&self, ended: &EndedPoll) -> bool {
-        self.running == Some(ended.number) && self.config.name == ended.name
+        self.running.is_some_and(|(number, _)| number == ended.number) && self.config.name == ended.name
+    }
+
+    /// When the running poll began.
+    pub fn asked_at(&self) -> Option<Timestamp> {
+        self.running.map(|(_, begun)| begun)
     }
 
     pub fn has_answered_fully(&self) -> bool {
@@ -185,15 +174,9 @@ impl LapiSource {
         of_origins.chain(&self.restored_lists).cloned().collect()
     }
 
-    /// Takes over an entry of the blocklist.
-    pub fn restore(&mut self, list: &Arc<str>, target: Target, until: Timestamp, note: Option<Arc<str>>) {
-        self.restored_lists.extend([list.clone(), self.book.in_place_of(list)]);
-        self.book.restore(list.clone(), target, until, note);
-    }
-
     /// Records the result of a poll.
     pub fn note(&mut self, ended: EndedPoll) {
-        (self.running, self.asked_at) = (None, None);
+        self.running = None;
         if !ended.from.is_empty() {
             self.reached = ended.from;
         }

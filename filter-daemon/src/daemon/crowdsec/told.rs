@@ -65,7 +65,7 @@ impl LapiSource {
                 "check that CrowdSec runs and that nothing drops its answers: systemctl status crowdsec";
             return Some((self.awaited_since, Explanation::new(message, remedy)));
         }
-        if let Some(asked) = self.asked_at.filter(|asked| clock::now().after(*asked) >= OVERDUE) {
+        if let Some(asked) = self.asked_at().filter(|asked| clock::now().after(*asked) >= OVERDUE) {
             let (url, silent) = (self.config.shown_url(), clock::now().after(asked));
             let message = format!("CrowdSec \"{name}\" ({url}) has not answered for {silent} s\n{}", kept());
             let remedy = "check that it runs and is not stopped: systemctl status crowdsec";

@@ -135,20 +135,6 @@ impl UsageReports {
         Some(UsageReport { config: config.clone(), means: means.clone(), body, totals })
     }
 
-    /// The report before filterd ends, which does not wait until it is due. There is none if LAPI takes none,
-    /// or if one is on its way.
-    pub fn begin_last(
-        &mut self,
-        config: &LapiConfig,
-        means: &FetchTools,
-        totals: PacketTotals,
-        started: u64,
-    ) -> Option<UsageReport> {
-        self.until_due()?;
-        self.reported.as_ref()?;
-        self.begin(config, means, totals, started)
-    }
-
     /// Records the result. What was not taken is part of the next report.
     pub fn note(&mut self, ended: EndedReport) {
         let name = ended.name;

@@ -72,7 +72,7 @@ impl Owner {
         self.crowdsec.mind(self.configuration.trial.is_on(), &self.protection);
         if self.crowdsec.must_report() {
             let snapshot = self.snapshot();
-            self.crowdsec.report(&snapshot, self.counting.dropped_by_list(&self.protection));
+            self.crowdsec.report(&snapshot, self.counting.dropped_by_list(&self.protection), false);
         }
         self.mind_databases();
         self.write_copies_again();

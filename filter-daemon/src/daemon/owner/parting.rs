@@ -100,7 +100,7 @@ impl Owner {
         if self.crowdsec.has_last_reports() {
             let snapshot = self.snapshot();
             let dropped = self.counting.dropped_by_list(&self.protection);
-            let begun = self.crowdsec.begin_last_reports(&snapshot, dropped);
+            let begun = self.crowdsec.report(&snapshot, dropped, true);
             self.crowdsec.end_last_reports(begun).await;
         }
     }
