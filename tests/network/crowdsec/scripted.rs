@@ -185,6 +185,11 @@ fn more_decisions_than_may_be_are_told() {
     let told = wait_for(&net, "20 are enforced", |told| told["enforced"] == 20);
     assert_eq!((told["decided"].as_u64(), status(&net).1), (Some(30), Some(7)), "{told}");
     net.filterd(["status"]).exits(7).says("10 entries are not enforced").says("raise `max_entries`");
+    net.configure(&config(&lapi.url(), &key, ", max_entries: 30"));
+    net.filterd(["reload"]).succeeds();
+    enforced(&net, 30);
+    let all: Vec<_> = (1..=30).map(|number| format!("192.0.2.{number}")).collect();
+    net.expect_each(all.iter().map(String::as_str)).dropped();
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl CrowdSec {
             });
         }
         let gone = before.into_iter().filter(|source| source.book.entries() > 0);
-        self.gone.extend(gone.map(|source| (source.config.name, source.book)));
+        self.gone.extend(gone.map(|source| (source.config.name.clone(), source.into_book())));
         self.has_moved = true;
     }
 

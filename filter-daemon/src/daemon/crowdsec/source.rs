@@ -108,15 +108,23 @@ impl LapiSource {
     }
 
     /// The same LAPI with other settings. Its decisions stay in force until it answers.
-    pub fn with(self, config: LapiConfig) -> Self {
+    pub fn with(mut self, config: LapiConfig) -> Self {
         let has_other_filters = self.has_other_filters || self.config.filters() != config.filters();
-        Self {
-            has_other_filters,
-            received: self.received,
-            missed: self.missed,
-            last_pull: self.last_pull,
-            reached: self.reached,
-            ..Self::new(config, Some(self.book))
+        let (received, missed, last_pull) = (self.received, self.missed, self.last_pull);
+        let reached = std::mem::take(&mut self.reached);
+        let new = Self::new(config, Some(self.into_book()));
+        Self { has_other_filters, received, missed, last_pull, reached, ..new }
+    }
+
+    /// Its decisions. What could not be enforced is to be tried again.
+    pub fn into_book(mut self) -> DecisionBook {
+        self.retry_refused();
+        self.book
+    }
+
+    fn retry_refused(&mut self) {
+        if let Some(refused) = self.refused.take() {
+            refused.into_changes().iter().for_each(|change| self.book.refuse(change));
         }
     }
 
@@ -204,9 +212,7 @@ impl LapiSource {
             self.needs_full = false;
             self.has_answered_fully = true;
             self.next_full = instant + self.until_next_full(took);
-            if let Some(refused) = self.refused.take() {
-                refused.into_changes().iter().for_each(|change| self.book.refuse(change));
-            }
+            self.retry_refused();
         } else {
             self.book.take_delta(answer, now);
             self.delta_at = Some(instant);
