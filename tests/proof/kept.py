@@ -1,4 +1,5 @@
-"""Theorems that came out as expected before. Everything that decides them is in the directory's name (xtask/src/prove.rs)."""
+"""Theorems that came out as expected before. Everything that decides them is in the directory's name (xtask/src/prove.rs), or
+in the key of the record that comes with the source."""
 
 import hashlib
 import time
@@ -27,3 +28,32 @@ class Kept:
         oldest = time.strftime("%Y-%m-%d %H:%M", time.localtime(min(dates)))
         key = self.directory.name[:8]
         return f"proof: {len(dates)} of {len(names)} kept, the oldest from {oldest} (same inputs: key {key}…); --anew proves all"
+
+
+class Record:
+    """The theorems that take long: a file of their names, after the key of the objects and the proof."""
+
+    LONG = 20
+
+    def __init__(self, names=()):
+        self.names = set(names)
+
+    @classmethod
+    def read(cls, file, key):
+        """Empty, with a word, if it is of other objects or of another proof."""
+        lines = [line for line in file.read_text().splitlines() if not line.startswith("#")] if file.exists() else []
+        if not lines or lines[0] != f"key {key}":
+            print(f"proof: {file.name} is of other objects or of another proof: all is proved; `cargo xtask prove --record` writes it")
+            return cls()
+        return cls(lines[1:])
+
+    def has(self, name):
+        return name in self.names
+
+    def note(self, name, seconds):
+        if seconds > self.LONG:
+            self.names.add(name)
+
+    def write(self, file, key):
+        about = f"# Theorems that take longer than {self.LONG} s. `cargo xtask prove --record` proved them, and wrote this."
+        file.write_text("\n".join([about, f"key {key}", *sorted(self.names)]) + "\n")

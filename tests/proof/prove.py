@@ -38,7 +38,7 @@ import scheme
 import scheme6
 import with_ports
 from hook import SENT, TC
-from kept import Kept
+from kept import Kept, Record
 from machine import HEADERS, SAMPLE, Unproved, World
 from settings import LAYOUTS, NAMES, SET_WORDS, Settings, of_daemon
 from theorem import Refuted, follows
@@ -384,7 +384,7 @@ def attempt(name, prove, arguments, judge):
 FAULTS = {f"{mutant.of}: {mutant.name}": mutant for mutant in mutants.MUTANTS}
 
 
-def all_of(todo, expected, kept, judge, counterexamples):
+def all_of(todo, expected, kept, judge, counterexamples, record=Record()):
     """How many did not come out as expected."""
     wrong = 0
     notice = kept.notice([name for name, _, _ in todo])
@@ -394,6 +394,10 @@ def all_of(todo, expected, kept, judge, counterexamples):
         if kept.has(name):
             print(f"ok     {expected:8}     kept  {name}")
     todo = [one for one in todo if not kept.has(one[0])]
+    for name, _, _ in todo:
+        if record.has(name):
+            print(f"ok     {expected:8} recorded  {name}")
+    todo = [one for one in todo if not record.has(one[0])]
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as processes:
         judge = judge if counterexamples else None
         for asked in as_completed([processes.submit(attempt, *one, judge) for one in todo]):
@@ -404,6 +408,7 @@ def all_of(todo, expected, kept, judge, counterexamples):
             is_right = outcome == expected
             if is_right:
                 kept.add(name)
+                record.note(name, seconds)
             wrong += not is_right
             verdict, because = "ok" if is_right else "FAILED", f" ({why})" if why else ""
             print(f"{verdict:6} {outcome:8} {seconds:6.1f} s  {name}{because}", flush=True)
@@ -422,11 +427,17 @@ def main():
     options.add_argument("--other", type=Path, action="append", default=[])
     options.add_argument("--mutants", action="store_true")
     options.add_argument("--kept", type=Path)
+    options.add_argument("--recorded", type=Path)
+    options.add_argument("--record", type=Path)
+    options.add_argument("--key")
     options.add_argument("--counterexamples", type=Path)
     options.add_argument("--counterexamples-of-mutants", type=Path)
     options = options.parse_args()
     kept = Kept(options.kept)
-    wrong = all_of(list(theorems(options.judge, options.other)), "proved", kept, options.judge, options.counterexamples)
+    record = Record.read(options.recorded, options.key) if options.recorded else Record()
+    wrong = all_of(list(theorems(options.judge, options.other)), "proved", kept, options.judge, options.counterexamples, record)
+    if options.record and not wrong:
+        record.write(options.record, options.key)
     if options.mutants:
         wrong += all_of(list(long_theorems(options.judge)), "proved", kept, options.judge, options.counterexamples)
         wrong += all_of(list(faults(options.judge)), "refuted", kept, options.judge, options.counterexamples_of_mutants)

@@ -16,6 +16,9 @@ use crate::tools::python;
 /// The solver, and what reads object files.
 const PACKAGES: &str = include_str!("tools/python/proof.txt");
 
+/// The theorems that take long, and the key of the objects and the proof that they were proved with.
+const RECORD: &str = "tests/proof/recorded.txt";
+
 /// The object with the judge for XDP. The proof finds all others beside it.
 const JUDGE: &str = "judge";
 
@@ -31,6 +34,12 @@ pub struct Prove {
     /// Prove again what was proved of the same object by the same proof
     #[arg(long)]
     anew: bool,
+    /// Take the theorems that need longer than 20 s from tests/proof/recorded.txt, if it is of these objects and this proof
+    #[arg(long, conflicts_with_all = ["mutants", "record"])]
+    recorded: bool,
+    /// Prove all again, and write that file
+    #[arg(long, conflicts_with = "mutants")]
+    record: bool,
 }
 
 impl Prove {
@@ -45,7 +54,9 @@ impl Prove {
             fs::write(&place, object).with_context(|| format!("cannot write {}", place.display()))?;
         }
         let others = compiled::of_others(JUDGE)?;
-        let kept = kept(&python, &directory, &others)?;
+        let inputs = inputs(&directory, &others)?;
+        let (record, key) = (workspace::root().join(RECORD), inputs.key()?);
+        let kept = kept(&python, inputs)?;
         let mut prove = Command::new(python);
         prove.arg(workspace::root().join("tests/proof/prove.py")).arg(directory.join(JUDGE));
         // A proof leaves nothing beside its source.
@@ -61,8 +72,14 @@ impl Prove {
         if self.write {
             prove.arg("--counterexamples-of-mutants").arg(&examples);
         }
-        if !self.anew && kept::is_allowed() {
+        if !self.anew && !self.record && kept::is_allowed() {
             prove.arg("--kept").arg(kept.make_directory()?);
+        }
+        if self.recorded {
+            prove.arg("--recorded").arg(&record).args(["--key", &key]);
+        }
+        if self.record {
+            prove.arg("--record").arg(&record).args(["--key", &key]);
         }
         let status = prove.status().context("cannot start Python")?;
         Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -70,18 +87,20 @@ impl Prove {
 }
 
 /// Where theorems are kept that came out as expected, a file each: of these objects, by this proof, solver and Python.
-fn kept(python: &Path, directory: &Path, others: &[PathBuf]) -> Result<Kept> {
-    let inputs = Inputs::of_tree()
-        .files_below("tests/proof", &[".py", ".jsonl"])?
-        .word("packages", PACKAGES)
-        .word("python", &process::output(Command::new(python).arg("--version"))?);
+fn kept(python: &Path, inputs: Inputs) -> Result<Kept> {
+    let version = process::output(Command::new(python).arg("--version"))?;
+    Kept::of("proof", &inputs.word("python", &version))
+}
+
+/// What decides how a theorem comes out: objects, proof and solver.
+fn inputs(directory: &Path, others: &[PathBuf]) -> Result<Inputs> {
+    let inputs = Inputs::of_tree().files_below("tests/proof", &[".py", ".jsonl"])?.word("packages", PACKAGES);
     let judges = [directory.join(JUDGE)].into_iter().chain(others.iter().cloned());
-    let inputs = judges.enumerate().try_fold(inputs, |inputs, (number, judge)| {
+    judges.enumerate().try_fold(inputs, |inputs, (number, judge)| {
         OBJECTS.into_iter().try_fold(inputs, |inputs, object| {
             let place = judge.with_file_name(object);
             let bytes = fs::read(&place).with_context(|| format!("cannot read {}", place.display()))?;
             anyhow::Ok(inputs.bytes(&format!("{object} {number}"), &bytes))
         })
-    })?;
-    Kept::of("proof", &inputs)
+    })
 }

@@ -11,6 +11,7 @@ use bpf_build::{process, workspace};
 
 use crate::cost::Cost;
 use crate::results::{Report, Results};
+use crate::test;
 use crate::told::Told;
 
 /// What is run in each: everything in full. In short, tests that depend on signals, terminals, locales and files.
@@ -77,14 +78,14 @@ const ALL: [Surroundings; 12] = [
 /// Runs the tests in all of them, and prints the table.
 pub fn run(short: bool) -> Result<ExitCode> {
     let mut report = Report::new("Surroundings".to_owned());
-    run_into(&mut report, short)?;
+    run_into(&mut report, short, None)?;
     let mut results = Results::default();
     results.add(report);
     Ok(results.tell())
 }
 
-/// The same as a stage of a report.
-pub fn run_into(report: &mut Report, short: bool) -> Result<()> {
+/// The same as a stage of a report, with this daemon, if there is one.
+pub fn run_into(report: &mut Report, short: bool, daemon: Option<&Path>) -> Result<()> {
     ensure!(process::is_root(), "the tests need root");
     let logs = workspace::target()?.join("surroundings");
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
@@ -92,23 +93,24 @@ pub fn run_into(report: &mut Report, short: bool) -> Result<()> {
     let mut told = Told::begin(report);
     for (number, surroundings) in ALL.iter().filter(|one| !short || one.is_short).enumerate() {
         let log = logs.join(format!("{number}.log"));
-        told.tell(surroundings.name, Cost::of(|| surroundings.test(short, &log)));
+        told.tell(surroundings.name, Cost::of(|| surroundings.test(short, daemon, &log)));
     }
     told.end();
     Ok(())
 }
 
 impl Surroundings {
-    fn test(&self, short: bool, log: &Path) -> Result<()> {
+    fn test(&self, short: bool, daemon: Option<&Path>, log: &Path) -> Result<()> {
         let busy = if self.place == Place::BesideBusyLoops { busy_loops()? } else { Vec::new() };
         let place = if self.place == Place::CloneWithSpace { clone()? } else { workspace::root() };
-        let passed = run_in(&place, &self.line.replace(RUN, if short { SHORT } else { WHOLE }), log);
+        let line = self.line.replace(RUN, if short { SHORT } else { WHOLE });
+        let passed = run_in(&place, &line, daemon, log);
         busy.into_iter().for_each(end);
         passed
     }
 }
 
-fn run_in(place: &Path, line: &str, log: &Path) -> Result<()> {
+fn run_in(place: &Path, line: &str, daemon: Option<&Path>, log: &Path) -> Result<()> {
     let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     let mut run = Command::new("sh");
     run.args(["-c", line]).current_dir(place).stdin(Stdio::null());
@@ -118,6 +120,7 @@ fn run_in(place: &Path, line: &str, log: &Path) -> Result<()> {
             run.env_remove(name);
         }
     }
+    run.envs(daemon.map(|daemon| (test::DAEMON, daemon)));
     let mut run = run.stdout(file.try_clone()?).stderr(file).spawn().context("cannot start sh")?;
     let begun = Instant::now();
     let status = loop {

@@ -14,6 +14,7 @@ mod surroundings;
 pub mod tally;
 mod times;
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
@@ -44,6 +45,9 @@ pub use soaking::Soaking;
 
 /// The variable that tells soaks where the programs lie that send and count their frames.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
+
+/// The variable that names the daemon to test. Without it one is built.
+pub const DAEMON: &str = "FILTERD_BIN";
 
 /// The variable that tells long tests to run whole.
 pub const WHOLE: &str = "FILTERD_WHOLE";
@@ -139,9 +143,12 @@ impl Run {
         }
     }
 
-    /// With `--all` it is the one that `dist` packs, else one that is built as that is. It is built when it is first wanted: until
-    /// then units run beside the compiler.
+    /// With `--all` it is the one that `dist` packs, else one that is built as that is, or the one that the caller names. It is
+    /// built when it is first wanted: until then units run beside the compiler.
     fn daemon(&self) -> Result<PathBuf> {
+        if let Some(given) = env::var_os(DAEMON) {
+            return Ok(given.into());
+        }
         if self.is_all { dist::own_binary() } else { build::daemon(Profile::Release) }
     }
 
@@ -153,7 +160,7 @@ impl Run {
             ON_OBJECTS.into_iter().for_each(|layer| self.run(layer, Objects::Fresh, &fresh, here));
         }
         if self.is_all {
-            let ran = surroundings_soak::run_into(here, true);
+            let ran = self.daemon().and_then(|daemon| surroundings_soak::run_into(here, true, Some(&daemon)));
             ran.unwrap_or_else(|error| here.fail("surroundings", &error));
         }
         Ok(())
@@ -243,7 +250,7 @@ fn equip(program: &mut Program, layer: Layer, daemon: Option<&Path>, tools: &Too
         // Thousands of files are written and flushed: on a disk that is what most of the time goes to.
         program.variables.push(("TMPDIR".to_owned(), MEMORY.into()));
     }
-    program.variables.extend(daemon.map(|daemon| ("FILTERD_BIN".to_owned(), daemon.into())));
+    program.variables.extend(daemon.map(|daemon| (DAEMON.to_owned(), daemon.into())));
     if layer == Layer::Soak {
         program.variables.push((SOAK_OBJECT.to_owned(), compiled::soak()?.into()));
     }

@@ -43,6 +43,9 @@ use crate::tools::Missing;
 /// metal run it, and the newest 7.x of Debian 13's backports.
 const TESTED: [&str; 4] = ["6.1", "6.12", "6.12-generic", "7"];
 
+/// In short, those between the oldest and the newest are told by one: the kernel for metal, which has most drivers.
+const IN_SHORT: [&str; 3] = ["6.1", "6.12-generic", "7"];
+
 /// The same for arm64, which this machine can only interpret: they are booted when they are asked for.
 const OF_ARM64: [&str; 2] = ["6.1-arm64", "6.12-arm64"];
 
@@ -72,7 +75,8 @@ pub struct Vm {
     /// Run these rings only
     #[arg(long, value_enum)]
     ring: Vec<Ring>,
-    /// Of the network ring, only stories in which kernels could differ; whole machines on the oldest and the newest kernel
+    /// Of the network ring, only stories in which kernels could differ. Between the oldest and the newest kernel no whole
+    /// machines, and of the network ring only devices and packets
     #[arg(long)]
     short: bool,
     /// Boot so many at a time; one a processor, unless told otherwise
@@ -115,9 +119,9 @@ impl Vm {
         }
     }
 
-    /// The same in short.
+    /// The same in short, on fewer kernels.
     pub fn every_in_short() -> Self {
-        Self { short: true, ..Self::every() }
+        Self { kernels: IN_SHORT.map(ToOwned::to_owned).into(), short: true, ..Self::every() }
     }
 
     /// The same with this daemon in guests.
@@ -354,7 +358,13 @@ impl Vm {
         if self.is_foreign() {
             return choice::for_another_processor().collect();
         }
-        choice::words(!self.short && self.series().first() == Some(&series)).collect()
+        let is_oldest = self.series().first() == Some(&series);
+        let extent = match (self.short, self.is_at_an_end(series)) {
+            (false, _) if is_oldest => choice::Extent::Whole,
+            (true, false) => choice::Extent::Drivers,
+            (false, _) | (true, true) => choice::Extent::Kernels,
+        };
+        choice::words(extent).collect()
     }
 
     fn words(&self) -> Vec<String> {
@@ -362,8 +372,13 @@ impl Vm {
     }
 
     fn has_whole_machines(&self, series: &str) -> bool {
+        !self.short || self.is_at_an_end(series)
+    }
+
+    /// Is it the oldest of those to boot, or the newest?
+    fn is_at_an_end(&self, series: &str) -> bool {
         let kernels = self.series();
-        !self.short || [kernels.first(), kernels.last()].contains(&Some(&series))
+        [kernels.first(), kernels.last()].contains(&Some(&series))
     }
 }
 
@@ -395,6 +410,20 @@ mod tests {
         let plan = planned(&every, "6.12-generic");
         let has = |stage: &str| plan.lines().any(|line| line.split(' ').next() == Some(stage));
         assert!(has("network") && !has("verifier") && !has("program"), "{plan}");
+    }
+
+    #[test]
+    fn kernel_between_the_ends_runs_devices_alone_in_short() {
+        let short = Vm::every_in_short();
+        assert!(
+            planned(&short, "6.12-generic").contains("verifier") && !short.has_whole_machines("6.12-generic")
+        );
+        for (series, has_interfaces) in [("6.1", true), ("6.12-generic", false), ("7", true)] {
+            let plan = planned(&short, series);
+            assert!(plan.contains(" devices::"), "{plan}");
+            assert_eq!(plan.contains(" interfaces::"), has_interfaces, "{plan}");
+        }
+        assert!(planned(&Vm::every(), "6.12-generic").contains(" interfaces::"));
     }
 
     #[test]
