@@ -11,7 +11,7 @@ use std::env;
 use std::time::Instant;
 
 use filter_common::ports::{Clause, Range};
-use filterd::blocklist::{Blocklist, Effects, Origin, Polarity, Settings, Timestamp};
+use filterd::blocklist::{Blocklist, Change, Effects, Meaning, Origin, Polarity, Settings, Timestamp};
 use filterd::kernel::{Filter, KernelError};
 use filterd::text::Explain;
 use harness::Home;
@@ -124,9 +124,9 @@ fn with_clauses(count: usize) -> Blocklist {
     for port in (1..).take(count) {
         let range = Range::new(port, port).expect("one port is a range");
         let clause = Clause::new(port % 2 == 0, [range]).expect("one range is not too many");
-        let name = format!("list{port}");
-        let made = blocklist.lists_mut().make_anyway(&name, Origin::File, Polarity::Block);
-        blocklist.restrict(made.expect("there are few lists"), clause).expect("there is a slot for each");
+        let meaning = Meaning { ports: Some(clause), ..Meaning::plain(Polarity::Block) };
+        let make = Change::Make { name: format!("list{port}").into(), origin: Origin::File, meaning };
+        blocklist.apply(&make, Timestamp::default()).expect("there is a slot for each");
     }
     blocklist
 }

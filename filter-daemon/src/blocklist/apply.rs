@@ -26,6 +26,8 @@ pub struct Applied {
     /// The names of the lists that changed. An empty one among them may be forgotten at once.
     pub lists: BTreeSet<Arc<str>>,
     pub undo: Undo,
+    /// The list that was made, if the change asks for one.
+    pub made: Option<ListId>,
 }
 
 /// Why a change is refused. A refused change changes nothing.
@@ -66,6 +68,9 @@ impl Blocklist {
     /// Applies a change at `now`. If it is refused, nothing has changed.
     pub fn apply(&mut self, change: &Change, now: Timestamp) -> Result<Applied, Refusal> {
         let mut applied = self.apply_to_sides(change, now)?;
+        if change.is_silent() {
+            return Ok(applied);
+        }
         let lists: BTreeSet<ListId> = applied.undo.lists().collect();
         applied.lists = lists.into_iter().map(|list| self.lists.get(list).name.clone()).collect();
         if let Change::LookForOverlap = change {
@@ -115,6 +120,23 @@ impl Blocklist {
             }
             Change::Pause(paused) => Ok(self.set(Settings { paused: *paused, ..self.settings })),
             Change::Undo(undo) => Ok(self.undo(undo)),
+            Change::Make { name, origin, meaning } => {
+                let made = Some(self.make_with_meaning(name, *origin, meaning, now)?);
+                Ok(Applied { made, ..Applied::default() })
+            }
+            Change::Lists(change) => {
+                self.change_lists(change, now);
+                Ok(Applied::default())
+            }
+            Change::Replay(record) => Ok(self.replay(record, now).map(|()| Applied::default())?),
+            Change::EndReplay => {
+                self.expire_all(now);
+                self.forget_all_empty_lists();
+                Ok(Applied::default())
+            }
+            Change::MoveEntries(moves) => {
+                Ok(Applied { records: self.move_entries(moves)?, ..Applied::default() })
+            }
         }
     }
 

@@ -6,10 +6,6 @@ use filter_common::sets::{SLOTS, SetName, Slot};
 use super::remote_ports;
 use super::{Blocklist, ListId, ListInfo, ListSets, Meaning, Origin, Polarity, Refusal, Timestamp};
 
-/// Every slot for a clause is in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoSlot;
-
 impl Blocklist {
     /// The clause of each slot. A slot with an empty side may hold any clause.
     pub const fn clauses(&self) -> &[Option<Clause>; SLOTS] {
@@ -35,13 +31,6 @@ impl Blocklist {
         self.clause(self.lists.get(list))
     }
 
-    /// Restricts an empty list to the ports of this clause.
-    pub fn restrict(&mut self, list: ListId, clause: Clause) -> Result<(), NoSlot> {
-        let slot = self.slot_for(clause).ok_or(NoSlot)?;
-        self.put_into(list, slot, clause);
-        Ok(())
-    }
-
     fn put_into(&mut self, list: ListId, slot: Slot, clause: Clause) {
         self.clauses[slot.number()] = Some(clause);
         self.lists.set_slot(list, slot);
@@ -65,6 +54,31 @@ impl Blocklist {
         now: Timestamp,
     ) -> Result<ListId, Refusal> {
         let clause = remote_ports::split(name).1.filter(|_| origin == Origin::Remote);
+        self.make_with_ports(name, origin, (polarity, clause), now)
+    }
+
+    /// Makes a new empty list that treats packets as `meaning` says.
+    pub(super) fn make_with_meaning(
+        &mut self,
+        name: &str,
+        origin: Origin,
+        meaning: &Meaning,
+        now: Timestamp,
+    ) -> Result<ListId, Refusal> {
+        let Meaning { polarity, ports, direction, reach } = *meaning;
+        let id = self.make_with_ports(name, origin, (polarity, ports), now)?;
+        self.lists.set_reach(id, reach);
+        self.lists.set_direction(id, direction);
+        Ok(id)
+    }
+
+    fn make_with_ports(
+        &mut self,
+        name: &str,
+        origin: Origin,
+        (polarity, clause): (Polarity, Option<Clause>),
+        now: Timestamp,
+    ) -> Result<ListId, Refusal> {
         let slot = clause.map(|clause| self.slot_for(clause).ok_or(Refusal::TooManyClauses)).transpose()?;
         let id = self.make_list(name, origin, polarity, now)?;
         if let Some((slot, clause)) = slot.zip(clause) {
@@ -126,7 +140,7 @@ mod tests {
         let (records, next) = blocklist.as_records(Bookmark::default(), usize::MAX, |_| true);
         assert_eq!((records.len(), next), (2, None));
         for record in records {
-            restored.replay(record, now).unwrap();
+            restored.replay(&record, now).unwrap();
         }
         for (name, ports) in [(name, Some(clause(false, &[(22, 22)]))), ("crowdsec-capi", None)] {
             let list = restored.lists().find(name).unwrap();

@@ -15,7 +15,7 @@ impl ListInfo {
 
 impl ListRegistry {
     /// Renames lists, all at once, and marks those of `going` for removal.
-    pub fn rename_and_part(&mut self, renamed: Vec<(ListId, Arc<str>)>, going: &[ListId]) {
+    pub(super) fn rename_and_part(&mut self, renamed: Vec<(ListId, Arc<str>)>, going: &[ListId]) {
         let were: Vec<_> = going.iter().map(|id| (*id, self.get(*id).called().clone())).collect();
         // No list can have such a name.
         let parted = going.iter().map(|id| (*id, format!("{} (removed)", self.get(*id).name).into()));

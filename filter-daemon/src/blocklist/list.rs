@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::iter::{self, Chain, Once};
 use std::option;
 use std::sync::Arc;
-use std::time::Duration;
 
 use filter_common::direction::Direction;
 use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
 use super::numbers::LabelNames;
-use super::{ExpiredEntries, Polarity, Reach, SourceReading, Targets};
+use super::{ExpiredEntries, Polarity, Reach, Targets};
 
 /// The most live lists that there may be. Lists of the configuration have their own limit. Each list adds
 /// to the cost of every address that all of them name, and ten thousand would be noticeable.
@@ -102,8 +101,6 @@ pub struct ListInfo {
     pub age: u64,
     /// The number of targets it wants.
     pub entries: u64,
-    /// The latest reading of its source, if it has one.
-    pub reading: Option<SourceReading>,
     /// The expired targets that its source still names.
     pub spent: ExpiredEntries,
     /// How far it widens longer IPv6 prefixes.
@@ -128,11 +125,6 @@ impl ListInfo {
     /// All sets that contain its entries.
     pub fn sets(&self) -> ListSets {
         ListSets { own: self.set(), mirror: self.mirror() }
-    }
-
-    /// How long the targets of its file stay on it; none if for good.
-    pub fn ttl(&self) -> Option<Duration> {
-        self.reading.as_ref()?.ttl
     }
 }
 
@@ -200,11 +192,6 @@ impl ListRegistry {
         self.rows.contains_key(&id)
     }
 
-    /// The reading of this list, to be updated.
-    pub fn reading_mut(&mut self, id: ListId) -> &mut SourceReading {
-        self.row(id).reading.get_or_insert_default()
-    }
-
     /// Marks an expired target, so that the source does not add it again. Lists of the journal need no mark:
     /// a command or another system may add the target again.
     pub(super) fn spend(&mut self, id: ListId, target: Target) {
@@ -215,19 +202,20 @@ impl ListRegistry {
     }
 
     /// Marks targets that had expired before the source could put them on the list.
-    pub fn spend_all(&mut self, id: ListId, targets: &Targets) {
+    pub(super) fn spend_all(&mut self, id: ListId, targets: &Targets) {
         targets.iter().for_each(|target| self.row(id).spent.insert(target));
     }
 
-    /// Moves the expired targets of `other` to this list, which replaces it.
-    pub fn take_spent(&mut self, id: ListId, other: ListId) {
-        let spent = std::mem::take(&mut self.row(other).spent);
-        self.row(id).spent.extend(spent);
+    /// Moves the expired targets of a list to the one that replaces it.
+    pub(super) fn pass_spent(&mut self, from: ListId, to: ListId) {
+        let spent = std::mem::take(&mut self.row(from).spent);
+        self.row(to).spent.extend(spent);
     }
 
-    /// Forgets the expired targets that the source no longer names.
-    pub fn forget_spent(&mut self, id: ListId, named: &Targets) {
-        self.row(id).spent.retain(named);
+    /// Forgets expired targets that the source no longer names. If one is named again, it is new.
+    pub(super) fn unspend(&mut self, id: ListId, targets: &Targets) {
+        let spent = &mut self.row(id).spent;
+        targets.iter().for_each(|target| spent.remove(target));
     }
 
     /// All lists, sorted by number.
@@ -253,7 +241,7 @@ impl ListRegistry {
     }
 
     /// Makes a new empty list, even above the limit of live lists. The name must be unused.
-    pub fn make_anyway(
+    pub(super) fn make_anyway(
         &mut self,
         name: &str,
         origin: Origin,
@@ -291,7 +279,6 @@ impl ListRegistry {
             place: None,
             age,
             entries: 0,
-            reading: None,
             spent,
             reach,
         };
@@ -302,7 +289,7 @@ impl ListRegistry {
     }
 
     /// Sets which packets an empty list blocks.
-    pub fn set_direction(&mut self, id: ListId, direction: Direction) {
+    pub(super) fn set_direction(&mut self, id: ListId, direction: Direction) {
         self.row(id).direction = direction;
     }
 
@@ -312,13 +299,18 @@ impl ListRegistry {
     }
 
     /// Sets how far this list reaches.
-    pub fn set_reach(&mut self, id: ListId, reach: Reach) {
+    pub(super) fn set_reach(&mut self, id: ListId, reach: Reach) {
         self.row(id).reach = reach;
     }
 
-    /// Sets how far new live lists of these names reach. Returns the earlier values.
-    pub fn set_live_reaches(&mut self, reaches: BTreeMap<Arc<str>, Reach>) -> BTreeMap<Arc<str>, Reach> {
-        std::mem::replace(&mut self.reaches, reaches)
+    /// Sets how far new live lists of these names reach.
+    pub(super) fn set_live_reaches(&mut self, reaches: BTreeMap<Arc<str>, Reach>) {
+        self.reaches = reaches;
+    }
+
+    /// How far live lists reach, by name, whether or not they exist.
+    pub fn live_reaches(&self) -> &BTreeMap<Arc<str>, Reach> {
+        &self.reaches
     }
 
     /// How far a live list of this name reaches.
@@ -337,7 +329,7 @@ impl ListRegistry {
     }
 
     /// Sets the lists that the configuration names, in its order.
-    pub fn set_places(&mut self, in_order: impl IntoIterator<Item = ListId>) {
+    pub(super) fn set_places(&mut self, in_order: impl IntoIterator<Item = ListId>) {
         self.rows.values_mut().for_each(|list| list.place = None);
         for (place, id) in (0..).zip(in_order) {
             self.row(id).place = Some(place);
@@ -353,7 +345,7 @@ impl ListRegistry {
     }
 
     /// Renames lists, all at once, so that two may swap their names.
-    pub fn rename(&mut self, renamed: impl IntoIterator<Item = (ListId, Arc<str>)> + Clone) {
+    pub(super) fn rename(&mut self, renamed: impl IntoIterator<Item = (ListId, Arc<str>)> + Clone) {
         for (id, _) in renamed.clone() {
             let name = self.get(id).name.clone();
             self.names.remove(&name);
@@ -367,7 +359,7 @@ impl ListRegistry {
     }
 
     /// Forgets a list, if it is empty.
-    pub fn forget(&mut self, id: ListId) {
+    pub(super) fn forget(&mut self, id: ListId) {
         if self.rows.get(&id).is_some_and(|list| list.entries == 0)
             && let Some(list) = self.rows.remove(&id)
         {
@@ -377,7 +369,7 @@ impl ListRegistry {
     }
 
     /// Forgets the empty lists of the journal among `ids`. The configuration does not name these.
-    pub fn forget_empty(&mut self, ids: impl IntoIterator<Item = ListId>) {
+    pub(super) fn forget_empty(&mut self, ids: impl IntoIterator<Item = ListId>) {
         for id in ids {
             let is_over = |list: &ListInfo| list.origin.is_kept() && list.entries == 0;
             if self.rows.get(&id).is_some_and(is_over) {

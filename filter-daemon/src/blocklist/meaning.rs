@@ -21,6 +21,11 @@ pub struct Meaning {
 }
 
 impl Meaning {
+    /// That of a list without ports and other options.
+    pub const fn plain(polarity: Polarity) -> Self {
+        Self { polarity, ports: None, direction: Direction::In, reach: Reach::AS_GIVEN }
+    }
+
     /// True if a list with this meaning treats its targets differently from one with `other`. The reach
     /// does not count: it can change while the list stays the same one.
     pub fn is_other_than(&self, other: &Self) -> bool {

@@ -1,9 +1,9 @@
 //! The blocklist: which targets are blocked or allowed, by which lists, since when and until when. It does
-//! no I/O and reads no clock.
+//! no I/O, reads no clock and knows no files.
 //!
-//! While the daemon runs, entries change only by [`Blocklist::apply`], which returns the effects: the
-//! targets that are added to the filter or removed from it. A target that several lists want is removed
-//! when the last one releases it.
+//! It changes only by [`Blocklist::apply`], which returns the effects: the targets that are added to the
+//! filter or removed from it. A target that several lists want is removed when the last one releases it.
+//! [`Blocklist::take_back`] and [`Blocklist::forget_empty_lists`] end a change that was applied.
 
 mod addresses;
 mod apply;
@@ -23,15 +23,14 @@ mod numbers;
 mod order;
 mod overlap;
 mod page;
-mod peaks;
 mod polarity;
 mod query;
 mod reach;
-mod reading;
 mod record;
 mod relabel;
 mod remote_ports;
 mod replay;
+mod rows;
 mod settings;
 mod side;
 mod spent;
@@ -47,9 +46,9 @@ use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::Target;
 
 pub use apply::{Applied, Refusal};
-pub use change::{Change, ReleaseFrom, Want};
+pub use change::{Change, ListChange, ReleaseFrom, Want};
 pub use claims::Claim;
-pub use clauses::{NoSlot, want_everything};
+pub use clauses::want_everything;
 pub use effect::{Effects, SetEffects};
 pub use extent::DroppedRanges;
 pub use list::{
@@ -58,11 +57,9 @@ pub use list::{
 pub use meaning::Meaning;
 pub use numbers::LabelName;
 pub use page::{Bookmark, PAGE};
-pub use peaks::Peaks;
 pub use polarity::Polarity;
 pub use query::NamedClaim;
 pub use reach::Reach;
-pub use reading::{AcceptedSource, EntryTerm, ListTrouble, SourceReading, SourceStamp};
 pub use record::Record;
 pub use remote_ports::{LONGEST_END, name_end, split};
 pub use settings::{Settings, Strictness};
@@ -113,11 +110,6 @@ impl Blocklist {
 
     pub fn lists(&self) -> &ListRegistry {
         &self.lists
-    }
-
-    /// The lists, to update facts other than their entries.
-    pub fn lists_mut(&mut self) -> &mut ListRegistry {
-        &mut self.lists
     }
 
     pub fn settings(&self) -> Settings {

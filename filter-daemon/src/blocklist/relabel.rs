@@ -14,7 +14,7 @@ use super::{
 
 impl Blocklist {
     /// Makes a new empty list after all others. The name must be unused.
-    pub fn make_list(
+    pub(super) fn make_list(
         &mut self,
         name: &str,
         origin: Origin,
@@ -34,10 +34,10 @@ impl Blocklist {
 
     /// Starts a change to the current order of the lists, if it differs. The new order applies at once
     /// where it changes no entry. Otherwise [`Change::Relabel`](crate::blocklist::Change::Relabel) must be
-    /// applied until it is finished. A change under way is finished first. Returns whether pages are left.
-    pub fn reorder(&mut self, now: Timestamp) -> bool {
+    /// applied until it is finished. A change under way is finished first.
+    pub(super) fn reorder(&mut self, now: Timestamp) {
         if self.is_relabelling() || !std::mem::take(&mut self.lists.is_order_old) {
-            return self.is_relabelling();
+            return;
         }
         let order = Arc::new(self.wanted_order(now));
         let lists: Vec<_> =
@@ -51,11 +51,10 @@ impl Blocklist {
                 false => side.labels.begin(order.clone()),
             }
         }
-        self.is_relabelling()
     }
 
     /// Sets the order of the lists before the first effects reach the kernel.
-    pub fn begin(&mut self, now: Timestamp) {
+    pub(super) fn begin_order(&mut self, now: Timestamp) {
         let order = Arc::new(self.wanted_order(now));
         self.blocking_sides_mut().for_each(|(_, side)| side.labels.set(order.clone()));
         self.lists.is_order_old = false;
@@ -83,7 +82,7 @@ impl Blocklist {
     }
 
     /// Unneeded numbers that other lists could use. The caller resets their counters once no packet can be
-    /// counted under them, and then calls [`cleared`](Self::cleared).
+    /// counted under them, and then frees them with [`ListChange::FreeNumber`](super::ListChange::FreeNumber).
     pub fn numbers_to_clear(&self) -> Vec<Label> {
         let first = self.blocking().into_iter().take(usize::from(LAST));
         let lacking = first.filter(|id| self.lists.numbers.find(&self.lists.get(*id).name).is_none());
@@ -91,7 +90,7 @@ impl Blocklist {
     }
 
     /// Frees this number for another name, after its counters were reset.
-    pub fn cleared(&mut self, label: Label) {
+    pub(super) fn free_number(&mut self, label: Label) {
         self.lists.numbers.cleared(label);
         self.lists.is_order_old = true;
     }

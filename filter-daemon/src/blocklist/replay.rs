@@ -1,38 +1,39 @@
 //! Replays the records of the journal.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{
-    Blocklist, Bookmark, Claim, Effects, ListId, ListInfo, Origin, Polarity, Reach, Record, Timestamp,
-    TooManyLists,
+    Blocklist, Bookmark, Claim, Effects, ListId, Origin, Polarity, Reach, Record, Timestamp, TooManyLists,
 };
 
 impl Blocklist {
     /// Repeats a change at the time it was made. An entry that had expired by then is not extended. A
     /// recorded time later than `now` came from a clock that ran ahead, so it expires nothing.
-    pub fn replay(&mut self, record: Record, now: Timestamp) -> Result<(), TooManyLists> {
+    pub(super) fn replay(&mut self, record: &Record, now: Timestamp) -> Result<(), TooManyLists> {
         // A replay does not track overlaps.
         self.look = None;
         match record {
             Record::Want { list, polarity, since, until, note, by, targets } => {
-                self.expire_all(since.min(now));
+                self.expire_all((*since).min(now));
                 let origin = Origin::of_kept(by.as_deref());
-                let list = self.kept_list(&list, origin, polarity, now)?;
-                let by = by.map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
+                let list = self.kept_list(list, origin, *polarity, now)?;
+                let by = by.clone().map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
                 // Entries of lists that the journal keeps have their start from it. The start of other entries
                 // was not recorded.
                 let or_before = !self.lists.get(list).origin.is_kept();
+                let (since, until, note) = (*since, *until, note.clone());
                 let claim = Claim { list, since, or_before, until, note, by, reach: Reach::AS_GIVEN };
-                self.want_silently(&claim, &targets);
+                self.want_silently(&claim, targets);
             }
             Record::Release { list, targets } => {
-                if let Some(list) = self.lists.find(&list) {
+                if let Some(list) = self.lists.find(list) {
                     self.release_silently(list, targets.iter());
                     self.lists.forget_empty([list]);
                 }
             }
             Record::ReleaseAll { list } => {
-                if let Some(list) = self.lists.find(&list) {
+                if let Some(list) = self.lists.find(list) {
                     self.release_all(list);
                 }
             }
@@ -41,7 +42,7 @@ impl Blocklist {
     }
 
     /// Removes all entries that have expired at `now`, without reporting effects.
-    pub fn expire_all(&mut self, now: Timestamp) {
+    pub(super) fn expire_all(&mut self, now: Timestamp) {
         for polarity in Polarity::ALL {
             while let Some((target, list)) = self.first_over(polarity, now) {
                 self.exchange(target, list, None, &mut Effects::default());
@@ -51,25 +52,16 @@ impl Blocklist {
         }
     }
 
-    /// Moves the entries of live lists for which `is_taken` is true to the list that `into` names for their
-    /// polarity. Returns the records for the journal.
-    pub fn move_out_of_the_way(
-        &mut self,
-        is_taken: impl Fn(&ListInfo) -> bool,
-        into: impl Fn(Polarity) -> &'static str,
-    ) -> Result<Vec<Record>, TooManyLists> {
-        let is_in_the_way = |list: &ListInfo| list.origin == Origin::Live && is_taken(list);
-        let mut taken: Vec<(ListId, Arc<str>)> = self
-            .lists
-            .iter()
-            .filter(|(_, list)| is_in_the_way(list))
-            .map(|(id, list)| (id, list.name.clone()))
-            .collect();
+    /// Moves all entries of these live lists to the live lists of the names beside them. Returns the records
+    /// for the journal.
+    pub(super) fn move_entries(&mut self, moves: &[(ListId, Arc<str>)]) -> Result<Vec<Record>, TooManyLists> {
+        let mut moves: Vec<_> =
+            moves.iter().map(|(id, into)| (*id, self.lists.get(*id).name.clone(), into)).collect();
         // Lists with the name of a destination come first.
-        taken.sort_by_key(|(_, name)| Polarity::ALL.iter().all(|polarity| into(*polarity) != &**name));
+        let destinations: HashSet<_> = moves.iter().map(|(.., into)| (*into).clone()).collect();
+        moves.sort_by_key(|(_, name, _)| !destinations.contains(name));
         let mut records = Vec::new();
-        for (id, name) in taken {
-            let into: Arc<str> = into(self.lists.get(id).polarity).into();
+        for (id, name, into) in moves {
             let mut from = Some(Bookmark::default());
             while let Some(begin) = from {
                 let (claims, next) = self.as_records(begin, usize::MAX, |list| list == id);
@@ -77,7 +69,7 @@ impl Blocklist {
                     if let Record::Want { list, .. } = &mut record {
                         *list = into.clone();
                     }
-                    self.replay(record.clone(), Timestamp::from_secs(0))?;
+                    self.replay(&record, Timestamp::from_secs(0))?;
                     records.push(record);
                 }
                 from = next;
@@ -89,7 +81,7 @@ impl Blocklist {
     }
 
     /// Forgets all empty live lists.
-    pub fn forget_all_empty_lists(&mut self) {
+    pub(super) fn forget_all_empty_lists(&mut self) {
         let all: Vec<ListId> = self.lists.iter().map(|(id, _)| id).collect();
         self.lists.forget_empty(all);
     }

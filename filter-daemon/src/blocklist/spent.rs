@@ -56,9 +56,16 @@ impl ExpiredEntries {
         self.others.extend(other.others);
     }
 
-    /// Forgets targets that are no longer named. If one is named again, it is new.
-    pub fn retain(&mut self, named: &Targets) {
-        self.addresses.retain(|address| named.contains(Target::V4(Prefix::host(*address))));
-        self.others.retain(|target| named.contains(*target));
+    pub fn remove(&mut self, target: Target) {
+        match target {
+            Target::V4(prefix) if prefix.is_host() => _ = self.addresses.remove(&prefix.address()),
+            Target::V4(_) | Target::V6(_) => _ = self.others.remove(&target),
+        }
+    }
+
+    /// Those that are not among `named`.
+    pub fn besides(&self, named: &Targets) -> Targets {
+        let addresses = self.addresses.iter().map(|address| Target::V4(Prefix::host(*address)));
+        addresses.chain(self.others.iter().copied()).filter(|target| !named.contains(*target)).collect()
     }
 }

@@ -170,7 +170,7 @@ fn records_contain_only_real_changes() {
 #[test]
 fn commands_cannot_change_configured_lists() {
     let mut story = Scenario::new();
-    story.blocklist.lists_mut().make_anyway("drop", Origin::File, Polarity::Block).unwrap();
+    story.blocklist.lists.make_anyway("drop", Origin::File, Polarity::Block).unwrap();
     let change = Change::Want(Want::live("drop", Polarity::Block, targets(&["192.0.2.1"])));
     assert!(matches!(story.blocklist.apply(&change, at(1)), Err(Refusal::BelongsElsewhere { .. })));
     assert!(!story.blocklist.block().contains(target("192.0.2.1")));
@@ -189,7 +189,7 @@ fn future_record_times_expire_nothing() {
         targets: targets(&[word]),
     };
     for record in [want(10, 100, "192.0.2.1"), want(1000, 1100, "192.0.2.2")] {
-        story.blocklist.replay(record, at(50)).unwrap();
+        story.blocklist.replay(&record, at(50)).unwrap();
     }
     assert!(story.blocklist.block().contains(target("192.0.2.1")));
 }
@@ -199,14 +199,15 @@ fn live_list_with_taken_name_moves() {
     let mut story = Scenario::new();
     story.want(0, &["192.0.2.1"], Some(100));
     story.want(1, &["192.0.2.1", "192.0.2.2"], None);
-    let records = story.blocklist.move_out_of_the_way(|list| &*list.name == "one", |_| "two").unwrap();
+    let one = story.blocklist.lists().find("one").unwrap();
+    let records = story.blocklist.move_entries(&[(one, "two".into())]).unwrap();
     assert_eq!(story.blocklist.lists().find("one"), None);
     assert_eq!(story.blocklist.covering(Polarity::Block, target("192.0.2.1")).len(), 1);
     // A replay of the journal with these records gives the same result.
     let mut again = Scenario::new();
     again.want(0, &["192.0.2.1"], Some(100));
     again.want(1, &["192.0.2.1", "192.0.2.2"], None);
-    records.into_iter().for_each(|record| again.blocklist.replay(record, at(2)).unwrap());
+    records.into_iter().for_each(|record| again.blocklist.replay(&record, at(2)).unwrap());
     let told = |story: &Scenario| story.blocklist.as_records(Bookmark::default(), usize::MAX, |_| true).0;
     assert_eq!(told(&again), told(&story));
 }
@@ -289,7 +290,8 @@ fn large_list_with_taken_name_moves_completely() {
     let many = Targets { addresses: (0..200_000).collect(), ..Targets::default() };
     story.want_all(1, many, None);
     story.want(0, &["192.0.2.1", "2001:db8::/64"], None);
-    story.blocklist.move_out_of_the_way(|list| &*list.name == "one", |_| "two").unwrap();
+    let one = story.blocklist.lists().find("one").unwrap();
+    story.blocklist.move_entries(&[(one, "two".into())]).unwrap();
     assert!(["192.0.2.1", "2001:db8::/64"].iter().all(|word| story.blocklist.block().contains(target(word))));
     assert_eq!(story.blocklist.lists().count_all(), 1);
 }
@@ -396,7 +398,8 @@ fn expired_target_is_new_after_file_drops_it() {
     assert_eq!(blocklist.lists().get(list).spent.len(), 2);
     let asked = targets(&["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::/48"]);
     assert_eq!(blocklist.new_on(list, &asked), targets(&["192.0.2.3"]));
-    blocklist.lists_mut().forget_spent(list, &targets(&["192.0.2.2"]));
+    let gone = blocklist.lists().get(list).spent.besides(&targets(&["192.0.2.2"]));
+    blocklist.lists.unspend(list, &gone);
     assert_eq!(blocklist.new_on(list, &asked), targets(&["192.0.2.1", "192.0.2.3"]));
 }
 

@@ -104,7 +104,7 @@ impl Protection {
         while let Some(begin) = from {
             let (records, next) = live.as_records(begin, JOINED, |_| true);
             for record in records {
-                self.blocklist.replay(record, now).map_err(Refusal::from)?;
+                self.blocklist.apply(&Change::Replay(record), now)?;
             }
             from = next;
         }
@@ -168,7 +168,8 @@ impl Protection {
         &self.blocklist
     }
 
-    /// The blocklist, to record facts about lists other than their entries.
+    /// The blocklist, for [`ListChange`](crate::blocklist::ListChange)s alone: all other changes must reach the
+    /// kernel, too.
     pub fn blocklist_mut(&mut self) -> &mut Blocklist {
         &mut self.blocklist
     }
@@ -250,6 +251,13 @@ impl Protection {
             }
             Change::Release { .. } | Change::Expire { .. } | Change::Settings(_) => return Ok(()),
             Change::Pause(_) | Change::LookForOverlap | Change::Relabel => return Ok(()),
+            Change::Make { .. }
+            | Change::Lists(_)
+            | Change::Replay(_)
+            | Change::EndReplay
+            | Change::MoveEntries(_) => {
+                return Ok(());
+            }
         };
         self.filter.reserve(&needs, &self.blocklist)
     }

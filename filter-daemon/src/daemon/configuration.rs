@@ -12,13 +12,13 @@ use super::last_good::{ConfigurationCopy, LastGood, MissingLastGood};
 use super::reload::{self, KnownList, ListSources, Loaded, PartedLists, WayBack};
 use super::retry::{LONGEST, Retry};
 use super::trial::{AtStart, Trial};
-use crate::blocklist::{AcceptedSource, SourceReading};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, Mode};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::{About, Fault};
 use crate::source::Copies;
+use crate::source::reading::{AcceptedSource, SourceReading};
 use crate::state_directory::IF_REPLACED;
 use crate::text::{Explanation, date, printable};
 

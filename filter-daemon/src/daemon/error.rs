@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::commit::CommitError;
 use super::not_succeeded::SuccessionError;
 use crate::accounts;
-use crate::blocklist::{NoSlot, Refusal, TooManyLists};
+use crate::blocklist::Refusal;
 use crate::command::render::figure::counted_as;
 use crate::config::ConfigError;
 use crate::control::SocketError;
@@ -203,21 +203,15 @@ impl Explain for DaemonError {
     }
 }
 
-impl From<NoSlot> for DaemonError {
-    fn from(NoSlot: NoSlot) -> Self {
-        Self::TooManyClauses
-    }
-}
-
-impl From<TooManyLists> for DaemonError {
-    fn from(_: TooManyLists) -> Self {
-        Self::TooManyLists
-    }
-}
-
 impl From<Refusal> for DaemonError {
     fn from(refusal: Refusal) -> Self {
-        Self::NotDone(refusal.into())
+        match refusal {
+            Refusal::TooManyLists => Self::TooManyLists,
+            Refusal::TooManyClauses => Self::TooManyClauses,
+            Refusal::NoSuchList(_) | Refusal::OtherPolarity { .. } | Refusal::BelongsElsewhere { .. } => {
+                Self::NotDone(refusal.into())
+            }
+        }
     }
 }
 

@@ -10,12 +10,13 @@ use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use super::retry::{LONGEST, Retry};
-use crate::blocklist::{AcceptedSource, Blocklist, EntryTimes, ListId, ListInfo, Timestamp};
+use crate::blocklist::{Blocklist, EntryTimes, ListId, ListInfo, Timestamp};
 use crate::clock;
 use crate::control::wire::reload::HeldBack;
 use crate::control::wire::{About, Fault};
 use crate::source::Copies;
 use crate::source::copies::{self, CopyError, CopySource};
+use crate::source::reading::{AcceptedSource, SourceReadings};
 use crate::state_directory::IF_REPLACED;
 use crate::text::Explanation;
 
@@ -49,8 +50,10 @@ pub type Outcomes = Vec<Result<(), CopyError>>;
 /// Makes the first copies, and keeps the second, which exist already.
 type Make = fn(&Copies, Vec<copies::CopyToKeep>, Vec<AcceptedSource>) -> Outcomes;
 
-/// The part of the owner's state that is about copies of lists.
+/// The part of the owner's state that is about the sources of lists and their copies.
 pub struct ListCopies {
+    /// How each source was read last.
+    pub sources: SourceReadings,
     copies: Copies,
     /// The write that runs.
     writing: Option<RunningWrite>,
@@ -92,7 +95,8 @@ struct FailedCopy {
 impl ListCopies {
     pub fn of(state: &Path) -> Self {
         let copies = Copies::of(state);
-        Self { copies, writing: None, next: VecDeque::new(), failed: HashMap::new(), retry: None }
+        let (sources, next, failed) = (SourceReadings::default(), VecDeque::new(), HashMap::new());
+        Self { sources, copies, writing: None, next, failed, retry: None }
     }
 
     /// Writes copies of these lists, and removes all others.
@@ -163,18 +167,18 @@ impl ListCopies {
 
     /// Records the results. Failed copies are retried at growing intervals and by the next reload, which
     /// reads their lists again. Returns true if nothing more is to be written.
-    pub fn note(&mut self, outcomes: Outcomes, blocklist: &mut Blocklist) -> bool {
+    pub fn note(&mut self, outcomes: Outcomes, blocklist: &Blocklist) -> bool {
         let Some(writing) = self.writing.take() else { return true };
         let had_failed = !self.failed.is_empty();
         for ((id, older), outcome) in writing.lists.into_iter().zip(outcomes) {
-            let lists = blocklist.lists_mut();
+            let lists = blocklist.lists();
             match outcome {
                 Ok(()) => _ = self.failed.remove(&id),
                 // The list was renamed meanwhile, or is gone. The writes that wait cover it.
                 Err(_) if !lists.has(id) => {}
                 Err(error) => {
                     let name = lists.get(id).name.clone();
-                    let reading = lists.reading_mut(id);
+                    let reading = self.sources.of_mut(id);
                     reading.stamp = None;
                     if let Some(accepted) = &mut reading.accepted {
                         accepted.stamp = None;
@@ -250,7 +254,7 @@ impl ListCopies {
     }
 
     /// Waits until everything is written, at most `PATIENCE`, because a disk may hang.
-    pub async fn end(&mut self, blocklist: &mut Blocklist) {
+    pub async fn end(&mut self, blocklist: &Blocklist) {
         let all = async {
             while self.writing.is_some() {
                 let outcomes = self.written().await;
@@ -270,17 +274,38 @@ impl ListCopies {
     /// Lists in force whose copies are gone and whose files are not read again. The next start has nothing of
     /// them.
     pub fn gone(&self, blocklist: &Blocklist) -> Vec<Explanation> {
-        let is_gone = |id: &ListId, list: &ListInfo| {
-            let accepted = list.reading.as_ref().and_then(|reading| reading.accepted.as_ref());
+        let is_gone = |id: &ListId| {
+            let accepted = self.sources.accepted(*id);
             !self.failed.contains_key(id) && accepted.is_some_and(|accepted| !self.has_copy(accepted))
         };
-        let gone = blocklist.lists().iter().filter(|(id, list)| is_gone(id, list));
+        let gone = blocklist.lists().iter().filter(|(id, _)| is_gone(id));
         gone.map(|(_, list)| explain_missing_copy(list)).collect()
+    }
+
+    /// Lists that differ from their files.
+    pub fn held_back(&self, blocklist: &Blocklist) -> impl Iterator<Item = HeldBack> {
+        blocklist.lists().iter().filter_map(|(id, list)| {
+            let trouble = self.sources.trouble(id)?;
+            let mut message = trouble.message.clone();
+            if list.entries == 0 && !list.spent.is_empty() {
+                message.push_str("\nall of it has expired since");
+            }
+            Some(HeldBack {
+                list: list.called().to_string(),
+                since: clock::on_the_wall(trouble.since),
+                told: Explanation::new(message, trouble.remedy.clone()),
+            })
+        })
+    }
+
+    /// Whether the list of this name differs from its file.
+    pub fn is_held_back(&self, list: &str, blocklist: &Blocklist) -> bool {
+        blocklist.lists().find(list).is_some_and(|id| self.sources.trouble(id).is_some())
     }
 
     /// Lists that differ from their files, and copies that could not be made.
     pub fn faults(&self, blocklist: &Blocklist) -> Vec<Fault> {
-        let held_back = held_back(blocklist).map(|HeldBack { since, told, .. }| Fault {
+        let held_back = self.held_back(blocklist).map(|HeldBack { since, told, .. }| Fault {
             about: About::Lists,
             since,
             told,
@@ -366,20 +391,4 @@ pub fn explain_missing_copy(list: &ListInfo) -> Explanation {
         format!("there is no copy of list \"{}\"", list.called()),
         "restore its file\nto make a copy: filterd reload",
     )
-}
-
-/// Lists that differ from their files.
-pub fn held_back(blocklist: &Blocklist) -> impl Iterator<Item = HeldBack> {
-    blocklist.lists().iter().filter_map(|(_, list)| {
-        let trouble = list.reading.as_ref()?.trouble.as_ref()?;
-        let mut message = trouble.message.clone();
-        if list.entries == 0 && !list.spent.is_empty() {
-            message.push_str("\nall of it has expired since");
-        }
-        Some(HeldBack {
-            list: list.called().to_string(),
-            since: clock::on_the_wall(trouble.since),
-            told: Explanation::new(message, trouble.remedy.clone()),
-        })
-    })
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::persistence::Persistence;
+use crate::source::reading::SourceReadings;
 
 /// How soon waiting work is checked again if no other event happens.
 const POLL: Duration = Duration::from_millis(100);
@@ -15,6 +16,7 @@ pub struct OwnerParts<'a> {
     pub protection: &'a mut Protection,
     pub capacity: &'a mut Capacity,
     pub persistence: &'a mut Persistence,
+    pub sources: &'a mut SourceReadings,
 }
 
 /// The result of a turn.

@@ -13,7 +13,7 @@ use super::owner::Owner;
 use super::pages::OwnerParts;
 use super::refresh::{ContentsMark, WaitingRefresh};
 use super::reload::{Loaded, RunningReload};
-use crate::blocklist::{ListRegistry, Origin};
+use crate::blocklist::Origin;
 use crate::clock;
 use crate::config::ListName;
 use crate::control::ReplyTo;
@@ -36,8 +36,7 @@ impl Owner {
             _ = reply.send(Ok(Reply::default()));
             return;
         }
-        let rows = self.protection.blocklist().lists();
-        let before = lists.iter().map(|list| contents(rows, list)).collect();
+        let before = lists.iter().map(|list| self.contents(list)).collect();
         let fetching = self.feeds.ask(&lists);
         // Lists that are not fetched are read at once.
         self.refreshing.waiting.push(WaitingRefresh {
@@ -117,6 +116,7 @@ impl Owner {
             protection: &mut self.protection,
             capacity: &mut self.capacity,
             persistence: &mut self.persistence,
+            sources: &mut self.lists.sources,
         });
     }
 
@@ -158,13 +158,13 @@ impl Owner {
             self.tell_refreshed(&|_| true, &Ok(()));
             return;
         }
-        let known = super::reload::known(self.protection.blocklist());
+        let known = super::reload::known(self.protection.blocklist(), &self.lists.sources);
         self.readings.begin_refresh(&self.config, known);
     }
 
     /// Starts to apply the lists that were read.
     pub(super) fn begin_refresh(&mut self, loaded: Loaded) {
-        match RunningReload::begin(loaded, self.protection.blocklist_mut()) {
+        match RunningReload::begin(loaded, self.protection.blocklist_mut(), &mut self.lists.sources) {
             Ok(reload) => self.reload.begin(reload),
             Err(error) => self.end_refresh(Err(error)),
         }
@@ -177,7 +177,7 @@ impl Owner {
             Ok(reloaded) => {
                 self.refreshing.refused = None;
                 let read = lists.iter().map(|list| &**list);
-                self.feeds.judge(read, self.protection.blocklist().lists());
+                self.feeds.judge(read, |list| self.lists.is_held_back(list, self.protection.blocklist()));
                 self.refreshing.add(&lists, reloaded);
                 super::reload::tell_log(reloaded);
                 let Reloaded { entered, left, allowed, disallowed, .. } = reloaded;
@@ -245,10 +245,10 @@ impl Owner {
     ) -> Refreshed {
         let rows = self.protection.blocklist().lists();
         let row = rows.find(list).map(|id| rows.get(id));
-        let trouble = row.and_then(|row| row.reading.as_ref()?.trouble.as_ref());
+        let trouble = rows.find(list).and_then(|id| self.lists.sources.trouble(id));
         let held_back =
             trouble.map(|trouble| Explanation::new(trouble.message.clone(), trouble.remedy.clone()));
-        let not_fetched = self.feeds.trouble(list, self.protection.blocklist());
+        let not_fetched = self.feeds.trouble(list, self.protection.blocklist(), &self.lists.sources);
         let on_trial = self.configuration.trial.refusal();
         if row.is_none() {
             let told = Explanation::new(
@@ -263,20 +263,21 @@ impl Owner {
             (None, Some(told), _) => (Outcome::Waits, Some(told)),
             (None, None, Err(told)) => (Outcome::NotInForce, Some(told.clone())),
             (None, None, Ok(_)) if held_back.is_some() => (Outcome::HeldBack, held_back),
-            (None, None, Ok(_)) if contents(rows, list) == before => (Outcome::Unchanged, None),
+            (None, None, Ok(_)) if self.contents(list) == before => (Outcome::Unchanged, None),
             (None, None, Ok(_)) => (Outcome::Changed, None),
         };
         let (entries, url) = (row.map_or(0, |row| row.entries), self.feeds.url(list));
         let transfer = self.feeds.transfer(list);
         Refreshed { list: list.to_string(), outcome, entries, url, transfer, told }
     }
-}
 
-/// The contents of a list, if any were ever accepted, and whether they are blocked or allowed.
-fn contents(rows: &ListRegistry, list: &str) -> Option<ContentsMark> {
-    let row = rows.get(rows.find(list)?);
-    let accepted = row.reading.as_ref()?.accepted.as_ref()?;
-    Some((row.polarity, accepted.bytes, accepted.checksum))
+    /// The contents of a list, if any were ever accepted, and whether they are blocked or allowed.
+    fn contents(&self, list: &str) -> Option<ContentsMark> {
+        let rows = self.protection.blocklist().lists();
+        let id = rows.find(list)?;
+        let accepted = self.lists.sources.accepted(id)?;
+        Some((rows.get(id).polarity, accepted.bytes, accepted.checksum))
+    }
 }
 
 fn told(lists: &BTreeSet<Arc<str>>) -> String {

@@ -10,7 +10,7 @@ use super::owner::Owner;
 use super::reading::ReadResult;
 use super::reload::{self, Loaded, RunningReload};
 use super::settings;
-use crate::blocklist::{ListInfo, Polarity};
+use crate::blocklist::Polarity;
 use crate::clock;
 use crate::config::{self, Config};
 use crate::control::ReplyTo;
@@ -35,9 +35,9 @@ impl Owner {
             info!("reloading the configuration, which changed while another filterd ran");
             return self.read(Request::default(), None);
         }
-        let was_read = |list: &ListInfo| list.reading.as_ref().is_some_and(|reading| reading.stamp.is_some());
-        let lists = self.protection.blocklist().lists().iter().map(|(_, list)| list);
-        let read: Vec<_> = lists.filter(|list| was_read(list)).map(|list| list.name.clone()).collect();
+        let was_read = |id| self.lists.sources.of(id).is_some_and(|reading| reading.stamp.is_some());
+        let lists = self.protection.blocklist().lists().iter();
+        let read: Vec<_> = lists.filter(|(id, _)| was_read(*id)).map(|(_, list)| list.name.clone()).collect();
         self.readings.ask_refresh(read);
     }
 
@@ -47,7 +47,7 @@ impl Owner {
         // A trial needs the copies of the lists in force for its rollback.
         let waits = self.readings.is_trial_next() && self.lists.is_writing();
         if self.readings.is_due() && !waits {
-            let known = reload::known(self.protection.blocklist());
+            let known = reload::known(self.protection.blocklist(), &self.lists.sources);
             let guarded = self.guard.copied();
             let is_writing = self.lists.is_writing();
             self.readings.begin(self.configuration.source(), known, guarded, is_writing);
@@ -109,7 +109,9 @@ impl Owner {
         let reload = loaded
             .and_then(|loaded| self.admit(loaded))
             .and_then(|loaded| self.prepare_trial(loaded))
-            .and_then(|loaded| RunningReload::begin(loaded, self.protection.blocklist_mut()));
+            .and_then(|loaded| {
+                RunningReload::begin(loaded, self.protection.blocklist_mut(), &mut self.lists.sources)
+            });
         let ends = self.configuration.trial.ends().filter(|_| self.readings.is_rollback());
         let reload = reload.map(|reload| reload.ending_as(ends));
         match reload {
@@ -155,8 +157,8 @@ impl Owner {
     /// Ends a reload that was applied or undone. Its client gets the reply once the copies of the lists are
     /// on disk.
     pub(super) async fn finish_reload(&mut self, mut reload: RunningReload) {
-        let ends = self.readings.trial().map(|_| reload.take_ends(self.protection.blocklist().lists()));
-        match reload.finish(self.protection.blocklist_mut()) {
+        let ends = self.readings.trial().map(|_| reload.take_ends(&self.lists.sources));
+        match reload.finish(self.protection.blocklist_mut(), &mut self.lists.sources) {
             Ok((_, reloaded, to_keep)) if self.readings.refreshed().is_some() => {
                 self.reloaded = Some(reloaded);
                 self.lists.keep(to_keep);
@@ -184,7 +186,7 @@ impl Owner {
 
     /// Handles the results of writing the copies of lists.
     pub(super) fn note_copies(&mut self, outcomes: Outcomes) {
-        let are_all = self.lists.note(outcomes, self.protection.blocklist_mut());
+        let are_all = self.lists.note(outcomes, self.protection.blocklist());
         if are_all {
             self.end_confirming();
         }
@@ -247,7 +249,7 @@ impl Owner {
     fn stays_as_said(&self, name: &str) -> bool {
         let lists = self.protection.blocklist().lists();
         let said = self.config.lists.iter().find(|list| list.name.as_str() == name);
-        let there = lists.find(name).map(|id| lists.get(id).ttl());
+        let there = lists.find(name).map(|id| self.lists.sources.ttl(id));
         said.zip(there).is_some_and(|(said, there)| said.ttl == there)
     }
 
@@ -291,7 +293,7 @@ impl Owner {
                 // A rollback says nothing about the fetched files.
                 if !self.readings.is_rollback() {
                     let read = self.config.lists.iter().map(|list| list.name.as_str());
-                    self.feeds.judge(read, self.protection.blocklist().lists());
+                    self.feeds.judge(read, |list| self.lists.is_held_back(list, self.protection.blocklist()));
                 }
                 if !self.configuration.trial.is_on() {
                     self.feeds.tidy();

@@ -30,7 +30,7 @@ impl Owner {
         faults.extend(self.tampered.faults());
         faults.extend(self.configuration.faults());
         faults.extend(self.lists.faults(self.protection.blocklist()));
-        faults.extend(self.feeds.faults(self.protection.blocklist()));
+        faults.extend(self.feeds.faults(self.protection.blocklist(), &self.lists.sources));
         faults.extend(self.crowdsec.faults());
         faults.extend(self.refreshing.fault());
         faults.extend(self.http.faults());

@@ -1,11 +1,11 @@
 //! A reload on trial, from its request to its end: prepared with a way back, confirmed, or rolled back.
 
 use super::error::DaemonError;
-use super::lists::{explain_missing_copy, held_back};
+use super::lists::explain_missing_copy;
 use super::owner::Owner;
 use super::reload::{ListFinding, Loaded, LoadedList, PartedLists};
 use super::serve::failure;
-use crate::blocklist::{ListInfo, Origin};
+use crate::blocklist::{ListId, ListInfo, Origin};
 use crate::clock;
 use crate::config::name::CONFIG_LIST;
 use crate::control::ReplyTo;
@@ -57,7 +57,7 @@ impl Owner {
         let remedy = "make the state directory writable and check its free space";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
         let lists = self.protection.blocklist().lists().iter();
-        let readings = lists.filter_map(|(_, list)| Some((&list.name, list.reading.as_ref()?)));
+        let readings = lists.filter_map(|(id, list)| Some((&list.name, self.lists.sources.of(id)?)));
         let unknown = self.configuration.hold_way_back(readings, self.lists.copies(), true);
         self.lists.know_files(unknown);
         Ok(loaded)
@@ -65,19 +65,19 @@ impl Owner {
 
     /// Why the configuration in force could not be restored, if there is a reason.
     fn without_way_back(&self) -> Option<Explanation> {
-        let lists = || self.protection.blocklist().lists().iter().map(|(_, list)| list);
+        let lists = || self.protection.blocklist().lists().iter();
         self.configuration
             .without_copy()
             .or_else(|| self.configuration.missing_copy())
             .or_else(|| self.lists.without_copies().next())
-            .or_else(|| lists().find_map(|list| self.missing_copy(list)))
+            .or_else(|| lists().find_map(|(id, list)| self.missing_copy(id, list)))
     }
 
     /// Reports a list without a copy of its entries in force. If only part of a list is in force, its copy
     /// does not count. An empty list needs none.
-    fn missing_copy(&self, list: &ListInfo) -> Option<Explanation> {
-        let reading =
-            list.reading.as_ref().filter(|_| list.origin == Origin::File && *list.name != *CONFIG_LIST)?;
+    fn missing_copy(&self, id: ListId, list: &ListInfo) -> Option<Explanation> {
+        let is_of_a_file = list.origin == Origin::File && *list.name != *CONFIG_LIST;
+        let reading = self.lists.sources.of(id).filter(|_| is_of_a_file)?;
         // The copy still names expired entries, so it is complete.
         let entries_named = list.entries + list.spent.len() as u64;
         let is_in_part = |entries: u64| reading.trouble.is_some() && entries != entries_named;
@@ -191,7 +191,7 @@ impl Owner {
             confirmed: true,
             not_taken: self.configuration.not_taken(),
             unnoted: self.configuration.trial.unnoted(),
-            held_back: held_back(self.protection.blocklist()).collect(),
+            held_back: self.lists.held_back(self.protection.blocklist()).collect(),
             not_kept: not_kept.collect(),
             ..confirm::Reply::default()
         };

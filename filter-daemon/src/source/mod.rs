@@ -4,7 +4,8 @@
 //! `file` opens files. `input` limits the bytes, `growing` leaves out lines that are still being written,
 //! `ahead` reads in advance, and `patience` limits the wait. `list` and `line` parse the lines in any
 //! `format`. `special` removes ranges that no list intends. `limits` decides whether the result is accepted,
-//! `trouble` explains why it is not, and `copies` keeps the last good version.
+//! `trouble` explains why it is not, and `copies` keeps the last good version. `reading` says how each source was
+//! read last.
 
 mod ahead;
 pub mod chosen;
@@ -23,8 +24,10 @@ mod net64;
 mod own_addresses;
 pub mod parts;
 pub mod patience;
+pub mod peaks;
 pub mod permission;
 mod quad;
+pub mod reading;
 mod rejected;
 mod remarks;
 pub mod special;
@@ -32,13 +35,14 @@ pub mod trouble;
 pub mod well_known;
 pub mod wide;
 
-pub use crate::blocklist::{AcceptedSource, Targets};
+pub use crate::blocklist::Targets;
 pub use chosen::{Chosen, Database};
 pub use copies::{Copies, Draft};
 pub use feeds::FeedStore;
 pub use format::{Column, ErrorPage, Format, ReadOptions};
 pub use limits::Limits;
 pub use list::ListFile;
+pub use reading::AcceptedSource;
 pub use rejected::{RejectReason, RejectedLine};
 pub use remarks::Remarks;
 pub use special::SpecialRanges;

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Timestamp;
+use crate::blocklist::Timestamp;
 
 /// Seconds of a day.
 const DAY: i64 = 24 * 60 * 60;

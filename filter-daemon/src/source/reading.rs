@@ -1,10 +1,48 @@
-//! The state of the source of a list: the latest reading, the version that was accepted, and any trouble.
+//! The sources of lists: the latest reading of each, the version that was accepted, and any trouble.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Meaning, Peaks, Timestamp};
+use super::peaks::Peaks;
+use crate::blocklist::{ListId, Meaning, Timestamp};
+
+/// The latest readings of the sources of all lists.
+#[derive(Clone, Debug, Default)]
+pub struct SourceReadings(BTreeMap<ListId, SourceReading>);
+
+impl SourceReadings {
+    /// The reading of this list's source, if it has one.
+    pub fn of(&self, list: ListId) -> Option<&SourceReading> {
+        self.0.get(&list)
+    }
+
+    /// The same, to be updated.
+    pub fn of_mut(&mut self, list: ListId) -> &mut SourceReading {
+        self.0.entry(list).or_default()
+    }
+
+    /// How long the targets of this list's source stay on it; none if for good.
+    pub fn ttl(&self, list: ListId) -> Option<Duration> {
+        self.of(list)?.ttl
+    }
+
+    /// The version of this list's source that was accepted.
+    pub fn accepted(&self, list: ListId) -> Option<&AcceptedSource> {
+        self.of(list)?.accepted.as_ref()
+    }
+
+    /// Why this list differs from its source, if it does.
+    pub fn trouble(&self, list: ListId) -> Option<&ListTrouble> {
+        self.of(list)?.trouble.as_ref()
+    }
+
+    /// Forgets a list that is gone. Another list may get its number.
+    pub fn forget(&mut self, list: ListId) {
+        self.0.remove(&list);
+    }
+}
 
 /// Identifies the contents of a source without reading it. `source` makes and compares stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

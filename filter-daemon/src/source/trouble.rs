@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::file::FileError;
 use super::limits::Doubt;
-use crate::blocklist::AcceptedSource;
+use crate::source::reading::AcceptedSource;
 use crate::text::{Explain, Explanation, date, printable};
 
 /// The reason why a list is not accepted.

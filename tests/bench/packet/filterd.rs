@@ -14,7 +14,9 @@ use filter_common::labels::{Counters, OTHER};
 use filter_common::ports::{Clause, Range};
 use filter_common::stash::{self, Stash};
 use filter_common::target::{Prefix4, Prefix6, Target};
-use filterd::blocklist::{Blocklist, Change, Effects, Origin, Polarity, Settings, Targets, Timestamp, Want};
+use filterd::blocklist::{
+    Blocklist, Change, Effects, Meaning, Origin, Polarity, Settings, Targets, Timestamp, Want,
+};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use filterd::kernel::samples::Samples;
@@ -200,9 +202,9 @@ fn restrict(blocklist: &mut Blocklist, number: u16, targets: Targets) -> Result<
     let port = Range::new(number + 1, number + 1).context("one port is a range")?;
     let clause = Clause::new(false, [port]).ok().context("one port is not too many")?;
     let name = format!("bench{number}");
-    let made = blocklist.make_list(&name, Origin::File, Polarity::Block, Timestamp::from_secs(0));
-    let list = made.ok().context("there are few lists")?;
-    blocklist.restrict(list, clause).ok().context("there is a slot for each")?;
+    let meaning = Meaning { ports: Some(clause), ..Meaning::plain(Polarity::Block) };
+    let make = Change::Make { name: name.as_str().into(), origin: Origin::File, meaning };
+    blocklist.apply(&make, Timestamp::from_secs(0))?;
     let want = Want { origin: Origin::File, ..Want::live(name, Polarity::Block, targets) };
     blocklist.apply(&Change::Want(want), Timestamp::from_secs(0))?;
     Ok(())

@@ -9,7 +9,8 @@ use filter_common::target::{Prefix, Target};
 use proptest::prelude::*;
 
 use crate::blocklist::{
-    Applied, Blocklist, Change, ListId, Origin, Polarity, ReleaseFrom, Side, Targets, Timestamp, Undo, Want,
+    Applied, Blocklist, Change, ListId, Meaning, Origin, Polarity, ReleaseFrom, Side, Targets, Timestamp,
+    Undo, Want,
 };
 
 /// Few enough targets that steps collide, wide enough that a new order takes several pages.
@@ -81,16 +82,15 @@ impl RelabelScenario {
     /// The configured lists from this index on block one port only.
     fn new(on_all_ports: usize) -> Self {
         let mut blocklist = Blocklist::default();
-        let configured: Vec<_> = LISTS[..CONFIGURED]
-            .iter()
-            .map(|name| blocklist.make_list(name, Origin::File, Polarity::Block, at(0)).unwrap())
-            .collect();
-        for list in &configured[on_all_ports..] {
-            let clause = Clause::new(false, Range::new(22, 22)).unwrap();
-            blocklist.restrict(*list, clause).unwrap();
-        }
-        blocklist.lists_mut().set_places(configured.clone());
-        blocklist.begin(at(0));
+        let clause = Clause::new(false, Range::new(22, 22)).unwrap();
+        let make = |(number, name): (usize, &&str)| {
+            let ports = (number >= on_all_ports).then_some(clause);
+            let meaning = Meaning { ports, ..Meaning::plain(Polarity::Block) };
+            blocklist.make_with_meaning(name, Origin::File, &meaning, at(0)).unwrap()
+        };
+        let configured: Vec<_> = LISTS[..CONFIGURED].iter().enumerate().map(make).collect();
+        blocklist.lists.set_places(configured.clone());
+        blocklist.begin_order(at(0));
         Self { blocklist, kernel: BTreeMap::new(), configured, orders: Default::default(), last: None }
     }
 
@@ -236,7 +236,7 @@ proptest! {
                 }
                 Step::Reorder(order) if !story.blocklist.is_relabelling() => {
                     let order: Vec<_> = order.iter().map(|at| story.configured[*at]).collect();
-                    story.blocklist.lists_mut().set_places(order.clone());
+                    story.blocklist.lists.set_places(order.clone());
                     story.orders = [story.orders[1].clone(), order];
                     story.blocklist.reorder(at(0));
                 }
@@ -270,14 +270,15 @@ fn many(count: u32) -> (Blocklist, Vec<ListId>) {
         id
     });
     let lists: Vec<_> = made.collect();
-    blocklist.lists_mut().set_places(lists.clone());
-    blocklist.begin(at(1));
+    blocklist.lists.set_places(lists.clone());
+    blocklist.begin_order(at(1));
     (blocklist, lists)
 }
 
 fn relabel_all(blocklist: &mut Blocklist) -> Targets {
     let mut relabelled = Targets::default();
-    while blocklist.reorder(at(2)) {
+    blocklist.reorder(at(2));
+    while blocklist.is_relabelling() {
         relabelled.extend(&blocklist.apply(&Change::Relabel, at(2)).unwrap().effects.sets.block.relabelled);
     }
     relabelled.sort();
@@ -302,12 +303,12 @@ fn new_first_list_gets_a_freed_number() {
     let label_of_249 = labels(&blocklist, [249])[0];
     let last = lists.pop().unwrap();
     lists.insert(0, last);
-    blocklist.lists_mut().set_places(lists);
+    blocklist.lists.set_places(lists);
     let both = Targets { addresses: vec![249], ..Targets::default() };
     assert_eq!(relabel_all(&mut blocklist), both, "nobody may have its number yet");
     assert_eq!(labels(&blocklist, [249, 250]), [OTHER, OTHER]);
     assert_eq!(blocklist.numbers_to_clear(), [label_of_249]);
-    blocklist.cleared(label_of_249);
+    blocklist.free_number(label_of_249);
     assert_eq!(relabel_all(&mut blocklist).addresses, [250]);
     assert_eq!(labels(&blocklist, [249, 250]), [OTHER, label_of_249]);
     assert_eq!(&*blocklist.number(label_of_249).unwrap().name, "list250");
@@ -340,7 +341,7 @@ fn returning_name_keeps_its_number() {
 fn renamed_list_gets_a_new_number() {
     let (mut blocklist, lists) = many(2);
     let before = labels(&blocklist, [0, 1]);
-    blocklist.lists_mut().rename([(lists[0], "renamed".into())]);
+    blocklist.lists.rename([(lists[0], "renamed".into())]);
     assert_eq!(relabel_all(&mut blocklist).addresses, [0]);
     let after = labels(&blocklist, [0, 1]);
     assert!(!before.contains(&after[0]) && after[1] == before[1]);

@@ -7,9 +7,12 @@ use filter_common::sets::SetName;
 use filter_common::target::Target;
 use proptest::prelude::*;
 
-use crate::blocklist::{Blocklist, Change, ListId, Origin, Polarity, ReleaseFrom, Targets, Timestamp, Want};
+use crate::blocklist::{
+    Blocklist, Change, ListId, Meaning, Origin, Polarity, ReleaseFrom, Targets, Timestamp, Want,
+};
 
-const LISTS: [&str; 5] = ["all", "ssh", "web", "ssh too", "allowed"];
+const LISTS: [(&str, Option<u16>); 5] =
+    [("all", None), ("ssh", Some(22)), ("web", Some(80)), ("ssh too", Some(22)), ("allowed", None)];
 const WORDS: [&str; 6] =
     ["192.0.2.7", "192.0.2.0/24", "192.0.0.0/16", "2001:db8::1", "2001:db8::/64", "2001:db8::/32"];
 
@@ -20,13 +23,11 @@ fn only(port: u16) -> Clause {
 /// `all` blocks on all ports; two lists share a clause.
 fn with_lists() -> (Blocklist, Vec<ListId>) {
     let mut blocklist = Blocklist::default();
-    let made = LISTS.map(|name| {
+    let made = LISTS.map(|(name, port)| {
         let polarity = if name == "allowed" { Polarity::Allow } else { Polarity::Block };
-        blocklist.make_list(name, Origin::File, polarity, Timestamp::default()).unwrap()
+        let meaning = Meaning { ports: port.map(only), ..Meaning::plain(polarity) };
+        blocklist.make_with_meaning(name, Origin::File, &meaning, Timestamp::default()).unwrap()
     });
-    for (list, port) in [(1, 22), (2, 80), (3, 22)] {
-        blocklist.restrict(made[list], only(port)).unwrap();
-    }
     (blocklist, made.to_vec())
 }
 
@@ -54,11 +55,11 @@ proptest! {
             let row = blocklist.lists().get(made[list]);
             let change = if wants {
                 wanted.insert((target, list));
-                Change::Want(Want { list: LISTS[list].into(), origin: Origin::File, polarity: row.polarity,
+                Change::Want(Want { list: LISTS[list].0.into(), origin: Origin::File, polarity: row.polarity,
                     until: None, shorten: false, note: None, by: None, targets })
             } else {
                 wanted.remove(&(target, list));
-                Change::Release { from: ReleaseFrom::List(LISTS[list].into()), targets }
+                Change::Release { from: ReleaseFrom::List(LISTS[list].0.into()), targets }
             };
             let effects = blocklist.apply(&change, Timestamp::from_secs(1)).unwrap().effects;
             for (name, effects) in effects.sets.iter() {
@@ -78,7 +79,7 @@ proptest! {
         loop {
             let (page, next) = blocklist.page(Polarity::Block, after, 2, |_, _| true);
             for claim in page {
-                let list = LISTS.iter().position(|name| **name == *claim.list).unwrap();
+                let list = LISTS.iter().position(|(name, _)| **name == *claim.list).unwrap();
                 prop_assert!(shown.insert((claim.target, list)), "{} is shown twice", claim.target);
             }
             if next.is_none() {

@@ -121,7 +121,7 @@ fn widened_entries_are_no_row() {
     let nets: Vec<u64> = (0..1000).map(|number| number << 4).collect();
     told.want("wide", &[1 << 60], None);
     let id = told.blocklist.lists().find("wide").unwrap();
-    told.blocklist.lists_mut().set_reach(id, Reach::to(56));
+    told.blocklist.lists.set_reach(id, Reach::to(56));
     told.want("wide", &nets, None);
     assert_eq!(told.blocklist.block().counts()[1], 1, "only what came before");
     assert_eq!(told.blocklist.lists().get(id).entries, 1001);

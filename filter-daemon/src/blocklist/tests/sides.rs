@@ -76,7 +76,7 @@ fn records_restore_both_sides() {
     let (mut again, mut from) = (Blocklist::default(), Some(Bookmark::default()));
     while let Some(begin) = from {
         let (records, next) = blocklist.as_records(begin, 1, |_| true);
-        records.into_iter().for_each(|record| again.replay(record, at(2)).unwrap());
+        records.into_iter().for_each(|record| again.replay(&record, at(2)).unwrap());
         from = next;
     }
     assert_eq!(again.everything(), blocklist.everything());
@@ -96,8 +96,8 @@ fn replay_takes_the_later_polarity() {
         targets: targets(&[word]),
     };
     let mut blocklist = Blocklist::default();
-    blocklist.replay(want(Polarity::Block, 1000, "192.0.2.1"), at(50)).unwrap();
-    blocklist.replay(want(Polarity::Allow, 1200, "192.0.2.2"), at(50)).unwrap();
+    blocklist.replay(&want(Polarity::Block, 1000, "192.0.2.1"), at(50)).unwrap();
+    blocklist.replay(&want(Polarity::Allow, 1200, "192.0.2.2"), at(50)).unwrap();
     assert!(blocklist.block().is_empty());
     assert!(blocklist.allow().contains(target("192.0.2.2")));
 }
@@ -114,8 +114,9 @@ fn conflicting_lists_move_to_their_default_list() {
         Polarity::Block => "manual",
         Polarity::Allow => "manual-allow",
     };
-    let is_taken = |list: &ListInfo| &*list.name != default_list(list.polarity);
-    let records = blocklist.move_out_of_the_way(is_taken, default_list).unwrap();
+    let lists = blocklist.lists().iter();
+    let moves = lists.map(|(id, list)| (id, default_list(list.polarity).into())).collect::<Vec<_>>();
+    let records = blocklist.move_entries(&moves).unwrap();
     let names = |blocklist: &Blocklist| -> Vec<_> {
         let lists = blocklist.lists().iter();
         lists.map(|(_, list)| (list.name.to_string(), list.polarity, list.entries)).collect()
@@ -134,7 +135,7 @@ fn conflicting_lists_move_to_their_default_list() {
     ] {
         apply(&mut again, &want(list, polarity, word), 1);
     }
-    records.into_iter().for_each(|record| again.replay(record, at(2)).unwrap());
+    records.into_iter().for_each(|record| again.replay(&record, at(2)).unwrap());
     assert_eq!(again.everything(), blocklist.everything());
 }
 

@@ -229,7 +229,7 @@ fn outlives_the_journal(story: &Scenario, reference: &Reference) -> Result<(), T
     let mut from = Some(Bookmark::default());
     while let Some(begin) = from {
         let (records, next) = story.blocklist.as_records(begin, 2, |_| true);
-        records.into_iter().try_for_each(|record| other.blocklist.replay(record, at(0))).unwrap();
+        records.into_iter().try_for_each(|record| other.blocklist.replay(&record, at(0))).unwrap();
         from = next;
     }
     let claims = |story: &Scenario| {

@@ -12,7 +12,7 @@ use tracing::error;
 use super::capacity::Capacity;
 use super::commit::Protection;
 use super::pages::OwnerParts;
-use crate::blocklist::{Change, Timestamp};
+use crate::blocklist::{Change, ListChange, Timestamp};
 use crate::clock;
 use crate::text::Explain;
 pub use recent::OutcomeCounts;
@@ -58,7 +58,8 @@ impl Counting {
             self.clear(parts.protection);
         }
         let protection = &mut *parts.protection;
-        if protection.blocklist_mut().reorder(clock::now()) {
+        ListChange::Reorder.apply_to(protection.blocklist_mut(), clock::now());
+        if protection.blocklist().is_relabelling() {
             // If the kernel refuses, packets are counted for the earlier list; nothing else depends on this.
             if let Err(error) = protection.commit(&Change::Relabel, clock::now()) {
                 error!("drops are counted for the wrong lists: {}", error.explain());
@@ -95,7 +96,7 @@ impl Counting {
             on.gone = recent::sum(on.gone, counted);
             on.recent.begin_anew(label);
         }
-        protection.blocklist_mut().cleared(label);
+        ListChange::FreeNumber(label).apply_to(protection.blocklist_mut(), clock::now());
     }
 
     /// The time until the counters must be read again.

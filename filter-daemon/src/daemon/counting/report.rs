@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use filter_common::labels::{Label, OTHER};
 
 use super::{ActiveCounting, Counting, OutcomeCounts, recent};
-use crate::blocklist::{Blocklist, LabelName, ListId, Polarity, SourceReading};
+use crate::blocklist::{Blocklist, LabelName, ListId, Polarity};
 use crate::clock;
 use crate::control::wire::{self, Hits, lists};
 use crate::daemon::commit::Protection;
 use crate::daemon::reload::written;
+use crate::source::reading::{SourceReading, SourceReadings};
 use crate::text::Explanation;
 
 /// The counts, by label.
@@ -22,14 +23,15 @@ struct ReportedCounts {
 
 impl Counting {
     /// Reports every list with its counts.
-    pub fn report(&mut self, protection: &Protection) -> lists::Reply {
+    pub fn report(&mut self, protection: &Protection, sources: &SourceReadings) -> lists::Reply {
         self.look(protection);
         let told = self.on.as_ref().map(|on| on.told(&protection.filter().list_counters()));
         let blocklist = protection.blocklist();
         let lists = blocklist.lists().in_order();
         // A list that is being removed while another has its name is reported in the row of that one.
         let is_told = |id: &&ListId| !blocklist.lists().is_replaced(blocklist.lists().get(**id));
-        let rows = lists.iter().filter(is_told).map(|id| row(blocklist, *id, told.as_ref())).collect();
+        let rows = lists.iter().filter(is_told);
+        let rows = rows.map(|id| row(blocklist, *id, sources.of(*id), told.as_ref())).collect();
         lists::Reply {
             version: wire::VERSION,
             counted_since: told.as_ref().map(|told| told.since),
@@ -87,9 +89,13 @@ impl ReportedCounts {
     }
 }
 
-fn row(blocklist: &Blocklist, id: ListId, told: Option<&ReportedCounts>) -> lists::ListDetails {
+fn row(
+    blocklist: &Blocklist,
+    id: ListId,
+    reading: Option<&SourceReading>,
+    told: Option<&ReportedCounts>,
+) -> lists::ListDetails {
     let list = blocklist.lists().get(id);
-    let reading = list.reading.as_ref();
     let blocks = list.polarity == Polarity::Block;
     let number = blocklist.number_of(list.called()).filter(|_| blocks);
     let counted = told.zip(number);

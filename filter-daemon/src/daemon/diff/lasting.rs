@@ -12,27 +12,23 @@ use crate::daemon::reload::LoadedList;
 #[derive(Clone, Copy, Debug)]
 pub struct EntryLifetime {
     ttl: Option<Duration>,
-    before: Option<ListId>,
+    /// The list whose times continue. None if the `ttl` is new, because all entries then count anew.
+    known: Option<ListId>,
     reach: Reach,
 }
 
 impl EntryLifetime {
     /// The entries never expire.
-    pub const FOR_GOOD: Self = Self { ttl: None, before: None, reach: Reach::AS_GIVEN };
+    pub const FOR_GOOD: Self = Self { ttl: None, known: None, reach: Reach::AS_GIVEN };
 
     /// The lifetime of entries on this list.
     pub fn on(list: &LoadedList) -> Self {
-        Self { ttl: list.ttl, before: list.before.or(list.turned), reach: list.meaning.reach }
-    }
-
-    /// The list whose times continue. None if its `ttl` is new, because all its entries then count anew.
-    fn known(self, blocklist: &Blocklist) -> Option<ListId> {
-        self.before.filter(|id| self.ttl.is_some() && blocklist.lists().get(*id).ttl() == self.ttl)
+        Self { ttl: list.ttl, known: list.keeps_times_of(), reach: list.meaning.reach }
     }
 
     /// Whether times continue, so that expired entries do not return.
-    pub fn goes_on(self, blocklist: &Blocklist) -> bool {
-        self.known(blocklist).is_some()
+    pub const fn goes_on(self) -> bool {
+        self.known.is_some()
     }
 
     /// The widened prefix, if it may stand for several named targets with times of their own.
@@ -53,7 +49,7 @@ impl EntryLifetime {
     /// When this entry expires. The inner option is none if it never does. The outer option is none if it has
     /// expired and does not return.
     pub fn until(&self, target: Target, blocklist: &Blocklist) -> Option<Option<Timestamp>> {
-        let Some(id) = self.known(blocklist) else { return Some(self.anew()) };
+        let Some(id) = self.known else { return Some(self.anew()) };
         match blocklist.times_of(target, id) {
             Some((_, until)) => Some(until),
             None if blocklist.lists().get(id).spent.contains(target) => None,
@@ -66,7 +62,7 @@ impl EntryLifetime {
 mod tests {
     use super::super::gather::{BlockedPackets, CoveringTarget};
     use super::*;
-    use crate::blocklist::{Change, Origin, Polarity, Targets, Want};
+    use crate::blocklist::{Change, ListChange, Origin, Polarity, Targets, Want};
 
     fn one(word: &str) -> Targets {
         [word.parse::<Target>().unwrap()].into_iter().collect()
@@ -85,9 +81,7 @@ mod tests {
         };
         blocklist.apply(&want("192.0.2.1", soon), clock::now()).unwrap();
         let id = blocklist.lists().find("partners").unwrap();
-        let lists = blocklist.lists_mut();
-        lists.reading_mut(id).ttl = Some(HOUR);
-        lists.spend_all(id, &one("192.0.2.2"));
+        ListChange::Spend(id, one("192.0.2.2")).apply_to(&mut blocklist, clock::now());
         (blocklist, id)
     }
 
@@ -102,21 +96,22 @@ mod tests {
     #[test]
     fn entries_keep_expire_or_begin_their_time() {
         let (blocklist, id) = partners();
-        let same = EntryLifetime { ttl: Some(HOUR), before: Some(id), reach: Reach::AS_GIVEN };
+        let same = EntryLifetime { ttl: Some(HOUR), known: Some(id), reach: Reach::AS_GIVEN };
         let all = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
         let of = |lasting| all.map(|word| left(lasting, word, &blocklist));
         assert_eq!(of(same), [Some(Some(1)), None, Some(Some(60))]);
-        let longer = EntryLifetime { ttl: Some(2 * HOUR), ..same };
-        assert_eq!(of(longer), [Some(Some(120)); 3], "with another ttl all count anew");
-        assert_eq!(of(EntryLifetime { before: None, ..same }), [Some(Some(60)); 3], "a list that is new");
-        assert_eq!(of(EntryLifetime { ttl: None, ..same }), [Some(None); 3]);
+        assert_eq!(
+            of(EntryLifetime { known: None, ..same }),
+            [Some(Some(60)); 3],
+            "a new list, or another ttl"
+        );
         assert_eq!(of(EntryLifetime::FOR_GOOD), [Some(None); 3]);
     }
 
     #[test]
     fn widened_entry_lasts_as_long_as_its_last() {
         let (blocklist, id) = partners();
-        let lasting = EntryLifetime { ttl: Some(HOUR), before: Some(id), reach: Reach::to(64) };
+        let lasting = EntryLifetime { ttl: Some(HOUR), known: Some(id), reach: Reach::to(64) };
         let wide: Target = "2001:db8::/64".parse().unwrap();
         assert_eq!(lasting.widened(wide).map(Target::V6), Some(wide));
         assert_eq!(EntryLifetime { ttl: None, ..lasting }.widened(wide), None);

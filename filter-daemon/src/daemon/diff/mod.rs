@@ -215,7 +215,7 @@ impl Comparison {
                         let told = &mut compared.told;
                         (told.was, told.ports, told.ports_before) = (was, ports, before_ports);
                         (told.direction, told.direction_before) = (direction, direction_before);
-                        compared.goes_on = lasting.goes_on(blocklist);
+                        compared.goes_on = lasting.goes_on();
                         compared.is_alike = is_alike;
                         compared.reverses(reversed);
                     }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::blocklist::{ListRegistry, Timestamp};
+use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::config::secret::SystemdCredentials;
 use crate::config::{Config, Feed};
@@ -269,12 +269,12 @@ impl Feeds {
 
     /// Records whether the lists that were read were accepted. A feed whose content is held back is retried
     /// as after a failure, because a gateway may have put another page in its place.
-    pub fn judge<'a>(&mut self, lists: impl Iterator<Item = &'a str>, rows: &ListRegistry) {
+    pub fn judge<'a>(&mut self, lists: impl Iterator<Item = &'a str>, is_held_back: impl Fn(&str) -> bool) {
         let read: BTreeSet<&str> = lists.collect();
         for fed in self.feeds.values_mut() {
             let mut own = fed.lists.iter().filter(|list| read.contains(&***list)).peekable();
             if own.peek().is_some() {
-                let is_doubted = own.any(|list| is_held_back(rows, list));
+                let is_doubted = own.any(|list| is_held_back(list));
                 fed.judge(is_doubted);
             }
         }
@@ -332,9 +332,4 @@ fn reached<'a>(feeds: impl Iterator<Item = &'a FeedState>) -> BTreeMap<Arc<str>,
         fed.lists.iter().filter_map(move |list| Some((list.clone(), (host.to_owned(), fed.reached.clone()?))))
     };
     feeds.flat_map(of).collect()
-}
-
-fn is_held_back(rows: &ListRegistry, list: &str) -> bool {
-    let reading = rows.find(list).and_then(|id| rows.get(id).reading.as_ref());
-    reading.is_some_and(|reading| reading.trouble.is_some())
 }

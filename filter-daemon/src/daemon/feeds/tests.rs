@@ -5,9 +5,10 @@ use std::sync::Mutex;
 
 use super::fetching::{FetchResponse, ResponseBody};
 use super::*;
-use crate::blocklist::{Blocklist, Change, ListTrouble, Origin, Polarity, Want};
+use crate::blocklist::{Blocklist, Change, Polarity, Want};
 use crate::config;
 use crate::fetch::{FetchError, FetchOrder};
+use crate::source::reading::SourceReadings;
 
 /// The answer to the next fetch.
 type Answer = Box<dyn Fn(&FetchOrder) -> Result<FetchResponse, FetchError> + Send>;
@@ -71,7 +72,7 @@ impl Place {
     }
 
     fn told(&self) -> Vec<String> {
-        let faults = self.feeds.faults(&crate::blocklist::Blocklist::default());
+        let faults = self.feeds.faults(&crate::blocklist::Blocklist::default(), &SourceReadings::default());
         faults.into_iter().map(|fault| fault.told.to_string()).collect()
     }
 
@@ -149,7 +150,7 @@ async fn failed_download_keeps_list_and_is_reported() {
     let again = Feeds::begin(place.state.path(), &config(ONE));
     let next = again.feeds.values().next().unwrap().next;
     assert!(clock::until(next) > Duration::from_secs(590), "the next filterd knows that, too");
-    let told_again: Vec<_> = again.faults(&Blocklist::default());
+    let told_again: Vec<_> = again.faults(&Blocklist::default(), &SourceReadings::default());
     assert_eq!(told_again.len(), 1, "and tells it");
     assert_eq!(told_again[0].told.to_string(), told);
     place.answers(breaks);
@@ -357,21 +358,11 @@ async fn a_server_that_filterd_blocks_is_named() {
         place.answers(|_| Err(FetchError::TooSlow { patience: Duration::from_secs(60), bytes: 0 }));
         place.feeds.ask(&["ipsum".into()]);
         place.fetch().await;
-        let faults = place.feeds.faults(&blocks(blocked));
+        let faults = place.feeds.faults(&blocks(blocked), &SourceReadings::default());
         let told = faults[0].told.to_string();
         assert_eq!(told.contains("filterd itself blocks"), expected.is_some(), "{told}");
         assert!(told.contains(expected.unwrap_or_default()), "{told}");
     }
-}
-
-/// The rows of a daemon that has read the list, and holds it back or not.
-fn read(is_held_back: bool) -> Blocklist {
-    let mut blocklist = Blocklist::default();
-    let id = blocklist.make_list("ipsum", Origin::File, Polarity::Block, clock::now()).unwrap();
-    let trouble =
-        ListTrouble { since: clock::now(), message: "it looks like HTML".into(), remedy: String::new() };
-    blocklist.lists_mut().reading_mut(id).trouble = is_held_back.then_some(trouble);
-    blocklist
 }
 
 #[tokio::test]
@@ -381,10 +372,10 @@ async fn held_back_download_is_retried_completely() {
     for _ in 0..3 {
         place.feeds.ask(&["ipsum".into()]);
         assert_eq!(place.fetch().await, ["ipsum"]);
-        place.feeds.judge(["ipsum"].into_iter(), read(true).lists());
+        place.feeds.judge(["ipsum"].into_iter(), |list| list == "ipsum");
         waits.push(place.feeds.until_due().unwrap().as_secs());
         // A reload reads unchanged content again.
-        place.feeds.judge(["ipsum"].into_iter(), read(true).lists());
+        place.feeds.judge(["ipsum"].into_iter(), |list| list == "ipsum");
         assert!(place.feeds.until_due().unwrap().as_secs() <= waits[waits.len() - 1]);
     }
     for (wait, about) in waits.iter().zip([15, 30, 60]) {
@@ -395,8 +386,8 @@ async fn held_back_download_is_retried_completely() {
     assert_eq!(tags, [None, None, None], "a gateway's tag says nothing of the list");
     place.feeds.ask(&["ipsum".into()]);
     place.fetch().await;
-    place.feeds.judge(["other"].into_iter(), read(true).lists());
-    place.feeds.judge(["ipsum"].into_iter(), read(false).lists());
+    place.feeds.judge(["other"].into_iter(), |list| list == "ipsum");
+    place.feeds.judge(["ipsum"].into_iter(), |_| false);
     assert!(place.feeds.until_due().unwrap().as_secs() > 3000, "it is believed");
     place.feeds.ask(&["ipsum".into()]);
     place.fetch().await;

@@ -8,20 +8,22 @@ use std::sync::Arc;
 use filter_common::target::Target;
 
 use super::{FeedState, Feeds};
-use crate::blocklist::{Blocklist, ListInfo, Polarity};
+use crate::blocklist::{Blocklist, Polarity};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::lists::{self, Fetching, Trouble};
 use crate::control::wire::refresh::Transfer;
 use crate::control::wire::{About, Fault};
+use crate::source::reading::{AcceptedSource, SourceReadings};
 use crate::text::{Explanation, date, printable};
 
 impl Feeds {
     /// The lists that could not be fetched.
-    pub fn faults(&self, blocklist: &Blocklist) -> Vec<Fault> {
+    pub fn faults(&self, blocklist: &Blocklist, sources: &SourceReadings) -> Vec<Fault> {
         let all = self.feeds.values().flat_map(|fed| fed.lists.iter().map(move |list| (list, fed)));
-        let failed =
-            all.filter_map(|(list, fed)| Some((fed.told(list, blocklist)?, fed.failed.as_ref()?.since)));
+        let failed = all.filter_map(|(list, fed)| {
+            Some((fed.told(list, blocklist, sources)?, fed.failed.as_ref()?.since))
+        });
         failed
             .map(|(told, since)| Fault {
                 about: About::Lists,
@@ -54,12 +56,22 @@ impl Feeds {
     }
 
     /// Why this list could not be fetched, if the last fetch failed.
-    pub fn trouble(&self, list: &str, blocklist: &Blocklist) -> Option<Explanation> {
-        self.of(list)?.told(&list.into(), blocklist)
+    pub fn trouble(
+        &self,
+        list: &str,
+        blocklist: &Blocklist,
+        sources: &SourceReadings,
+    ) -> Option<Explanation> {
+        self.of(list)?.told(&list.into(), blocklist, sources)
     }
 
     /// Adds where lists come from, and the state of their fetches.
-    pub fn tell(&self, lists: &mut [lists::ListDetails], config: &Config, blocklist: &Blocklist) {
+    pub fn tell(
+        &self,
+        lists: &mut [lists::ListDetails],
+        config: &Config,
+        (blocklist, sources): (&Blocklist, &SourceReadings),
+    ) {
         let said: HashMap<&str, &Path> =
             config.lists.iter().map(|said| (said.name.as_str(), said.path.as_path())).collect();
         for list in lists {
@@ -73,7 +85,7 @@ impl Feeds {
                 next: clock::on_the_wall(fed.next.max(clock::now())),
                 now: fed.running.is_some(),
                 failed: fed
-                    .told(&list.name.as_str().into(), blocklist)
+                    .told(&list.name.as_str().into(), blocklist, sources)
                     .zip(fed.failed.as_ref())
                     .map(|(told, failed)| Trouble { since: clock::on_the_wall(failed.since), told }),
             });
@@ -86,14 +98,16 @@ impl Feeds {
 }
 
 impl FeedState {
-    fn told(&self, list: &Arc<str>, blocklist: &Blocklist) -> Option<Explanation> {
+    fn told(&self, list: &Arc<str>, blocklist: &Blocklist, sources: &SourceReadings) -> Option<Explanation> {
         let failed = self.failed.as_ref()?;
-        let row = blocklist.lists().find(list).map(|id| blocklist.lists().get(id));
+        let id = blocklist.lists().find(list);
+        let entries = id.map_or(0, |id| blocklist.lists().get(id).entries);
+        let accepted = id.and_then(|id| sources.accepted(id));
         let message = format!(
             "list \"{list}\" cannot be fetched from {}: {}\n{}",
             self.feed.url,
             failed.told.message,
-            in_force(row)
+            in_force(entries, accepted)
         );
         let again = format!("filterd retries by itself\nto retry now: filterd lists refresh {list}");
         let again = Some(again).filter(|_| !failed.is_for_good);
@@ -122,11 +136,11 @@ impl FeedState {
 }
 
 /// The entries that remain in force, as text.
-fn in_force(list: Option<&ListInfo>) -> String {
-    let Some(list) = list.filter(|list| list.entries > 0) else { return "it has no entries".to_owned() };
-    let at = list.reading.as_ref().and_then(|reading| Some(reading.accepted.as_ref()?.at));
-    let of = at.map_or_else(String::new, |at| format!(" read on {}", date::utc(clock::on_the_wall(at))));
-    match list.entries {
+fn in_force(entries: u64, accepted: Option<&AcceptedSource>) -> String {
+    let read = |accepted: &AcceptedSource| format!(" read on {}", date::utc(clock::on_the_wall(accepted.at)));
+    let of = accepted.map(read).unwrap_or_default();
+    match entries {
+        0 => "it has no entries".to_owned(),
         1 => format!("its entry{of} remains in force"),
         entries => format!("its {entries} entries{of} remain in force"),
     }

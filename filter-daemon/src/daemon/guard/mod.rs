@@ -23,7 +23,7 @@ use tracing::{error, info};
 use super::commit::Protection;
 use super::diff::GuardedAddresses;
 use crate::blocklist::{
-    Blocklist, Change, Origin, Polarity, Record, Refusal, ReleaseFrom, Targets, Timestamp, Want,
+    Blocklist, Change, Meaning, Origin, Polarity, Record, Refusal, ReleaseFrom, Targets, Timestamp, Want,
 };
 use crate::clock;
 use crate::command::render::figure::counted_as;
@@ -112,7 +112,8 @@ impl Guard {
     /// Allows the needed addresses in a blocklist that is not enforced yet.
     pub fn enter(&mut self, blocklist: &mut Blocklist) -> Result<(), Refusal> {
         if blocklist.lists().find(GUARD_LIST).is_none() {
-            blocklist.lists_mut().make_anyway(GUARD_LIST, Origin::Host, Polarity::Allow)?;
+            let (name, meaning) = (GUARD_LIST.into(), Meaning::plain(Polarity::Allow));
+            blocklist.apply(&Change::Make { name, origin: Origin::Host, meaning }, clock::now())?;
         }
         let wanted = by_address(self.needed_facts());
         let now = clock::now();
@@ -120,7 +121,7 @@ impl Guard {
             let (list, polarity) = (GUARD_LIST.into(), Polarity::Allow);
             let want =
                 Record::Want { list, polarity, since: now, until: None, note: Some(why), by: None, targets };
-            blocklist.replay(want, now)?;
+            blocklist.apply(&Change::Replay(want), now)?;
         }
         let addresses = counted_as(wanted.len() as u64, ["address", "addresses"]);
         info!("{addresses} that this host depends on guarded; see them: filterd allow list --list guard");

@@ -34,6 +34,7 @@ use crate::kernel::Filter;
 use crate::kernel::hook::Hook;
 use crate::kernel::tests::memory::KernelInMemory;
 use crate::kernel::tests::whole::few_or;
+use crate::source::reading::SourceReadings;
 use ends::AddressEnds;
 use world::{Random, TestConfiguration, address, facts, loaded, plan, source, targets};
 
@@ -119,6 +120,7 @@ struct GuardScenario<'a> {
     config: Config,
     plan: TestConfiguration,
     protection: Protection,
+    sources: SourceReadings,
     capacity: Capacity,
     persistence: &'a mut Persistence,
     kernel: KernelInMemory,
@@ -132,11 +134,14 @@ impl<'a> GuardScenario<'a> {
         (guard.links, guard.files) = facts(&mut random);
         guard.enter(&mut blocklist).unwrap();
         let plan = plan(&mut random, &TestConfiguration::default());
-        let (config, ..) = begin_with(loaded(&plan, &blocklist), &mut blocklist).unwrap();
+        let mut sources = SourceReadings::default();
+        let begun = loaded(&plan, &blocklist, &sources);
+        let (config, ..) = begin_with(begun, &mut blocklist, &mut sources).unwrap();
         let kernel = KernelInMemory::default();
         let protection = Protection::begin(blocklist, Filter::through(kernel.broker())).unwrap();
         let capacity = Capacity::default();
-        let this = Self { seed, random, guard, config, plan, protection, capacity, persistence, kernel };
+        let this =
+            Self { seed, random, guard, config, plan, protection, sources, capacity, persistence, kernel };
         this.must_pass(&"after the start");
         this
     }
@@ -184,7 +189,7 @@ impl<'a> GuardScenario<'a> {
         let roles = |address: &IpAddr| (*address, BTreeMap::from([(PeerRole::Gateway, 1)]));
         let peers = Peers { known: peers.iter().map(roles).collect(), ..Peers::default() };
         let blocklist = self.protection.blocklist();
-        let read = gather_with(loaded(plan, blocklist), peers, self.guard.copied());
+        let read = gather_with(loaded(plan, blocklist, &self.sources), peers, self.guard.copied());
         let now = CurrentState {
             config: &self.config,
             interfaces: InterfacePreview::default(),
@@ -200,8 +205,8 @@ impl<'a> GuardScenario<'a> {
 
     fn reload(&mut self, plan: &TestConfiguration, told: &mut ScenarioCounts) {
         let blocklist = self.protection.blocklist_mut();
-        let loaded = loaded(plan, blocklist);
-        let mut reload = RunningReload::begin(loaded, blocklist).unwrap();
+        let loaded = loaded(plan, blocklist, &self.sources);
+        let mut reload = RunningReload::begin(loaded, blocklist, &mut self.sources).unwrap();
         loop {
             let turn = self.turn(&mut reload);
             self.must_pass(plan);
@@ -217,7 +222,8 @@ impl<'a> GuardScenario<'a> {
                 }
             }
         }
-        let (config, reloaded, _) = reload.finish(self.protection.blocklist_mut()).unwrap();
+        let (config, reloaded, _) =
+            reload.finish(self.protection.blocklist_mut(), &mut self.sources).unwrap();
         self.config = config;
         told.reloads += 1;
         told.wide += u64::from(reloaded.warnings.iter().any(|warning| warning.contains("is wider than")));
@@ -282,8 +288,8 @@ impl<'a> GuardScenario<'a> {
     }
 
     fn turn(&mut self, work: &mut impl Work) -> Turn {
-        let (protection, capacity) = (&mut self.protection, &mut self.capacity);
-        work.turn(&mut OwnerParts { protection, capacity, persistence: self.persistence })
+        let (protection, capacity, sources) = (&mut self.protection, &mut self.capacity, &mut self.sources);
+        work.turn(&mut OwnerParts { protection, capacity, persistence: self.persistence, sources })
     }
 
     /// Does the same as the loop after each event.

@@ -91,7 +91,7 @@ impl Owner {
 
     /// Waits until the copies of lists are written.
     pub async fn keep_copies(&mut self) {
-        self.lists.end(self.protection.blocklist_mut()).await;
+        self.lists.end(self.protection.blocklist()).await;
     }
 
     /// Reports to CrowdSec the packets that its decisions have stopped since the last report, for at most two

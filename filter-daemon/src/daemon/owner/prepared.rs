@@ -41,9 +41,9 @@ impl Prepared {
         let feeds = Feeds::begin(&run.state_dir, &loaded.config);
         // The guard comes before anything is blocked. Servers of lists follow with the first check.
         guard.enter(&mut blocklist).map_err(DaemonError::from)?;
-        let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist)?;
-        reload::tell_log(&found);
         let mut lists = ListCopies::of(&run.state_dir);
+        let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist, &mut lists.sources)?;
+        reload::tell_log(&found);
         if configuration.trial.is_on() {
             configuration.trial.hold(lists.try_out_soon(to_keep));
         } else {

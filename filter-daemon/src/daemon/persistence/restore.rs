@@ -6,7 +6,7 @@ use tracing::{error, info, warn};
 
 use super::losses::{A_COMMIT_BEHIND, Losses, told_behind};
 use super::{Persistence, live_entries};
-use crate::blocklist::{Blocklist, ListInfo, Timestamp};
+use crate::blocklist::{Blocklist, Change, ListInfo, Timestamp};
 use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::{Config, ListName};
@@ -33,7 +33,7 @@ pub fn restore(directory: &Path, before: EarlierRun) -> Result<(Persistence, Blo
     let EarlierRun { left_at_work, unsaved } = before;
     let (journal, mut found, refused) = Journal::open(directory, &here, &mut |record| {
         if outcome.is_ok() {
-            outcome = blocklist.replay(record, now);
+            outcome = blocklist.apply(&Change::Replay(record), now).map(|_| ());
         }
     })?;
     let unsaved = unsaved.map(|since| Timestamp::from_secs(u32::try_from(since).unwrap_or(u32::MAX)));
@@ -60,8 +60,7 @@ pub fn restore(directory: &Path, before: EarlierRun) -> Result<(Persistence, Blo
     if found.is_of_another_time || found.is_a_commit_behind && persistence.losses.are_noted() {
         persistence.note_time();
     }
-    blocklist.expire_all(now);
-    blocklist.forget_all_empty_lists();
+    blocklist.apply(&Change::EndReplay, now)?;
     if let Some(refused) = refused {
         error!("{}", refused.explain());
         error!("live entries from before are not blocked, and new ones would be lost in a restart");
@@ -82,15 +81,16 @@ impl Persistence {
                 && !is_of_commands(&list.name, list.polarity)
                 && (is_reserved(&list.name) || is_listed(&list.name))
         };
-        let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(list));
-        for (_, list) in in_the_way {
+        let mut moves = Vec::new();
+        for (id, list) in blocklist.lists().iter().filter(|(_, list)| is_taken(list)) {
             let (name, into) = (&list.name, default_list(list.polarity));
+            moves.push((id, into.into()));
             let go_on = counted_as(list.entries, ["live entry was", "live entries were"]);
             let why = if is_listed(name) { "defined in the configuration" } else { "reserved for filterd" };
             warn!("list \"{name}\" is now {why}: its {go_on} moved to list \"{into}\"");
         }
-        let moved = blocklist.move_out_of_the_way(is_taken, default_list)?;
-        self.write_soon(moved);
+        let moved = blocklist.apply(&Change::MoveEntries(moves), clock::now())?;
+        self.write_soon(moved.records);
         Ok(())
     }
 }

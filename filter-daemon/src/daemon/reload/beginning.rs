@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{ListRows, Loaded, warnings};
-use crate::blocklist::{Blocklist, Change, EntryTimes, Record, Settings, TimedTargets};
+use crate::blocklist::{Blocklist, Change, EntryTimes, ListChange, Record, Settings, TimedTargets};
 use crate::clock;
 use crate::config::{Config, Matches};
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ListToKeep;
+use crate::source::reading::SourceReadings;
 
 /// The settings for judging packets that a configuration asks for.
 pub fn settings_of(config: &Config) -> Settings {
@@ -28,8 +29,9 @@ pub fn settings_of(config: &Config) -> Settings {
 pub fn begin_with(
     mut loaded: Loaded,
     blocklist: &mut Blocklist,
+    sources: &mut SourceReadings,
 ) -> Result<(Config, Reloaded, Vec<ListToKeep>), DaemonError> {
-    let mut rows = ListRows::take(&mut loaded, blocklist)?;
+    let mut rows = ListRows::take(&mut loaded, blocklist, sources)?;
     let now = clock::now();
     blocklist.apply(&Change::Settings(settings_of(&loaded.config)), now)?;
     let mut reloaded = Reloaded::default();
@@ -53,17 +55,17 @@ pub fn begin_with(
             // Replayed as an earlier state, because it never needs to be undone.
             let (list, since) = (list.clone(), since.min(now));
             let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };
-            blocklist.replay(want, now)?;
+            blocklist.apply(&Change::Replay(want), now)?;
         }
-        blocklist.lists_mut().spend_all(id, &times.spent);
+        ListChange::Spend(id, times.spent).apply_to(blocklist, now);
     }
     // Live lists existed before the configuration said how far they reach.
-    rows.reaching.settle(blocklist.lists_mut());
+    rows.reaching.settle(blocklist);
     for change in rows.reaching.all_anew(blocklist) {
         blocklist.apply(&change, now)?;
     }
-    blocklist.expire_all(now);
-    let to_keep = rows.settle(&BTreeSet::new(), blocklist, &mut reloaded);
-    blocklist.begin(now);
+    blocklist.apply(&Change::EndReplay, now)?;
+    let to_keep = rows.settle(&BTreeSet::new(), blocklist, sources, &mut reloaded);
+    ListChange::BeginOrder.apply_to(blocklist, now);
     Ok((loaded.config, reloaded, to_keep))
 }

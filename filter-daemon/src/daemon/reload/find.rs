@@ -5,12 +5,14 @@ use std::path::Path;
 use super::look::{self, FileCheck, FileChecker, FileContents};
 use super::matching::KnownList;
 use super::sources::ListSources;
-use crate::blocklist::{AcceptedSource, Peaks, SourceStamp, Targets};
+use crate::blocklist::Targets;
 use crate::clock;
 use crate::config::ListConfig;
 use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, ListVerdict, SizeBefore, SourceFinding};
+use crate::source::peaks::Peaks;
+use crate::source::reading::{AcceptedSource, SourceStamp};
 use crate::source::trouble::{HoldBackReason, ListFallback};
 use crate::source::{Copies, Draft, Limits, ListFile, RejectedLine, Remarks};
 use crate::text::{Explanation, printable};
@@ -468,9 +470,10 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::blocklist::{ListRegistry, Origin, Polarity, SourceReading};
+    use crate::blocklist::{Blocklist, Change, Meaning, Origin, Polarity};
     use crate::config;
     use crate::source::copies::{CopySource, CopyToKeep};
+    use crate::source::reading::SourceReading;
 
     const NETWORKS: &str = "2|apnic|20261120|2|19830613|20261119|+1000\n\
                             apnic|*|ipv4|*|2|summary\n\
@@ -511,7 +514,9 @@ mod tests {
             accepted: Some(accepted),
             ..SourceReading::default()
         };
-        let id = ListRegistry::default().make_anyway("far", Origin::File, Polarity::Block).ok();
+        let meaning = Meaning::plain(Polarity::Block);
+        let make = Change::Make { name: "far".into(), origin: Origin::File, meaning };
+        let id = Blocklist::default().apply(&make, clock::now()).unwrap().made;
         let running = KnownList { id, turned: None, name: "far".into(), meaning: None, entries: 1, reading };
         let copy = KnownList { id: None, ..running.clone() };
         let mut found =

@@ -82,7 +82,7 @@ mod tests {
     use filter_common::target::Prefix;
 
     use super::*;
-    use crate::blocklist::Origin;
+    use crate::blocklist::{ListChange, Origin};
 
     fn at(seconds: u32) -> Timestamp {
         Timestamp::from_secs(seconds)
@@ -101,7 +101,7 @@ mod tests {
             blocklist.apply(&Change::Want(want), at(number as u32)).unwrap();
         }
         let old = blocklist.lists().find("old").unwrap();
-        blocklist.lists_mut().spend_all(old, &[address(1)].into_iter().collect());
+        ListChange::Spend(old, [address(1)].into_iter().collect()).apply_to(&mut blocklist, at(40));
         let new = (at(500), Some(at(5000)));
         let (mut from, mut come) = (0, Vec::new());
         while from < all.len() {

@@ -9,15 +9,14 @@ use super::find::{self, ListFinding, find};
 use super::matching::{self, KnownList, meaning_of};
 use super::sources::ListSources;
 use super::way_back::WayBack;
-use crate::blocklist::{
-    AcceptedSource, Blocklist, EntryTimes, ListId, ListRegistry, Meaning, Origin, Targets,
-};
+use crate::blocklist::{Blocklist, EntryTimes, ListId, ListRegistry, Meaning, Origin, Targets};
 use crate::clock;
 use crate::config::{Config, ListConfig};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::Renamed;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::ConfigurationCopy;
+use crate::source::reading::{AcceptedSource, SourceReadings};
 use crate::source::trouble::{Phrasing, still};
 use crate::source::{Limits, ReadOptions};
 
@@ -57,6 +56,8 @@ pub struct LoadedList {
     pub turned: Option<ListId>,
     /// The name of the list in force that it continues, whatever happens to the entries.
     pub was: Option<Arc<str>>,
+    /// How long the entries of that list stay on it.
+    pub ttl_before: Option<Duration>,
     /// When its entries were added and expire, if its copy says so. Used at a start and for a rollback.
     pub times: Option<EntryTimes>,
     /// The options for reading it.
@@ -78,6 +79,7 @@ impl LoadedList {
             before,
             turned: None,
             was: None,
+            ttl_before: None,
             times: None,
             found,
         }
@@ -85,7 +87,7 @@ impl LoadedList {
 }
 
 /// The lists whose files were read before, for the next reading.
-pub fn known(blocklist: &Blocklist) -> Vec<KnownList> {
+pub fn known(blocklist: &Blocklist, sources: &SourceReadings) -> Vec<KnownList> {
     let files = blocklist.lists().iter().filter(|(_, list)| list.origin == Origin::File);
     let known = files.map(|(id, list)| KnownList {
         id: Some(id),
@@ -94,16 +96,17 @@ pub fn known(blocklist: &Blocklist) -> Vec<KnownList> {
         meaning: Some(blocklist.meaning(list)),
         // The entries that its file named, including expired ones.
         entries: list.entries + list.spent.len() as u64,
-        reading: list.reading.clone().unwrap_or_default(),
+        reading: sources.of(id).cloned().unwrap_or_default(),
     });
     known.collect()
 }
 
 impl LoadedList {
-    /// Sets the name of the list in force that this one continues.
+    /// Records the list in force that this one continues.
     fn which_was(self, before: Option<&KnownList>) -> Self {
         let in_force = before.filter(|before| before.id.is_some());
-        Self { was: in_force.map(|before| before.name.clone()), ..self }
+        let ttl_before = in_force.and_then(|before| before.reading.ttl);
+        Self { was: in_force.map(|before| before.name.clone()), ttl_before, ..self }
     }
 
     /// Takes the times of the entries from the copy. With another `ttl`, or if block and allow were
@@ -186,11 +189,13 @@ impl LoadedList {
 
     /// Whether it keeps its name, its meaning and its `ttl`. Its entries may change.
     pub fn is_alike(&self, lists: &ListRegistry) -> bool {
-        let is_alike = |id| {
-            let list = lists.get(id);
-            (list.ttl(), list.reach) == (self.ttl, self.meaning.reach)
-        };
+        let is_alike = |id| (self.ttl_before, lists.get(id).reach) == (self.ttl, self.meaning.reach);
         self.was.as_ref() == Some(&self.name) && self.before.is_some_and(is_alike)
+    }
+
+    /// The list in force whose entries keep their times on this one: it has the same `ttl`.
+    pub fn keeps_times_of(&self) -> Option<ListId> {
+        self.before.or(self.turned).filter(|_| self.ttl.is_some() && self.ttl == self.ttl_before)
     }
 
     /// The list in force whose entries it takes over, because its file is not accepted and there is no copy.

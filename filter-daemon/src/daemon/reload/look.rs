@@ -7,13 +7,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::matching::KnownList;
-use crate::blocklist::{SourceReading, SourceStamp};
 use crate::config::ListConfig;
 use crate::source::copies::beside;
 use crate::source::file::FileError;
 use crate::source::folder::Folder;
 use crate::source::input::ListInput;
 use crate::source::patience::ReadProgress;
+use crate::source::reading::{SourceReading, SourceStamp};
 use crate::source::{Copies, Draft, ListFile, database, list};
 
 /// The result of checking a file.

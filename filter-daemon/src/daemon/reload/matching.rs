@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::blocklist::{ListId, Meaning, Polarity, Reach, SourceReading, SourceStamp};
+use crate::blocklist::{ListId, Meaning, Polarity, Reach};
 use crate::config::ListConfig;
 use crate::source::database;
+use crate::source::reading::{SourceReading, SourceStamp};
 use crate::source::trouble::ListFallback;
 
 /// A list of the configuration in force or, at a start, a list that has a copy.
@@ -129,14 +130,14 @@ pub const fn meaning_of(list: &ListConfig) -> Meaning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocklist::{ListRegistry, Origin};
+    use crate::blocklist::{Blocklist, Change, Origin, Timestamp};
     use crate::source::{Limits, ReadOptions};
     use filter_common::direction::Direction;
 
     fn known(lists: &[(&str, &str)]) -> Vec<KnownList> {
-        let mut rows = ListRegistry::default();
+        let mut blocklist = Blocklist::default();
         let known = lists.iter().map(|(name, path)| KnownList {
-            id: rows.make_anyway(name, Origin::File, Polarity::Block).ok(),
+            id: made(name, &mut blocklist),
             turned: None,
             name: (*name).into(),
             meaning: None,
@@ -144,6 +145,12 @@ mod tests {
             reading: SourceReading { path: path.into(), ..SourceReading::default() },
         });
         known.collect()
+    }
+
+    fn made(name: &str, blocklist: &mut Blocklist) -> Option<ListId> {
+        let meaning = Meaning::plain(Polarity::Block);
+        let make = Change::Make { name: name.into(), origin: Origin::File, meaning };
+        blocklist.apply(&make, Timestamp::default()).unwrap().made
     }
 
     fn matched(before: &[(&str, &str)], now: &[(&str, &str)]) -> Vec<Option<String>> {

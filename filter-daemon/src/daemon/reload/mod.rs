@@ -47,12 +47,13 @@ use super::error::DaemonError;
 use super::lists::ListToKeep;
 use super::pages::{OwnerParts, Turn, Work};
 use crate::blocklist::{
-    Blocklist, Change, Effects, ListId, ListRegistry, Polarity, Settings, Targets, Timestamp, Undo, Want,
+    Blocklist, Change, Effects, ListId, Polarity, Settings, Targets, Timestamp, Undo, Want,
 };
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
+use crate::source::reading::SourceReadings;
 pub use beginning::{begin_with, settings_of};
 pub use ends::Expiries;
 pub use find::ListFinding;
@@ -126,8 +127,12 @@ enum ReloadStage {
 
 impl RunningReload {
     /// Starts to apply `loaded`. If lists conflict with it, nothing has changed.
-    pub fn begin(mut loaded: Loaded, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
-        let rows = ListRows::take(&mut loaded, blocklist)?;
+    pub fn begin(
+        mut loaded: Loaded,
+        blocklist: &mut Blocklist,
+        sources: &mut SourceReadings,
+    ) -> Result<Self, DaemonError> {
+        let rows = ListRows::take(&mut loaded, blocklist, sources)?;
         let after = settings_of(&loaded.config);
         Ok(Self {
             config: loaded.config,
@@ -149,15 +154,16 @@ impl RunningReload {
     pub fn finish(
         self,
         blocklist: &mut Blocklist,
+        sources: &mut SourceReadings,
     ) -> Result<(Config, Reloaded, Vec<ListToKeep>), CommitError> {
         if let ReloadStage::Ended(Err(error)) = self.stage {
-            self.rows.give_back(blocklist);
+            self.rows.give_back(blocklist, sources);
             return Err(error);
         }
         let ChangeTotals { entered, left, allowed, disallowed, lists, .. } = self.done;
         aside(self.applied);
         let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
-        let to_keep = self.rows.settle(&lists, blocklist, &mut reloaded);
+        let to_keep = self.rows.settle(&lists, blocklist, sources, &mut reloaded);
         Ok((self.config, reloaded, to_keep))
     }
 
@@ -169,12 +175,12 @@ impl RunningReload {
 
     /// Takes the expiries of the entries that it removed or changed. Call this at the end of the reload. It
     /// cannot be undone afterwards.
-    pub fn take_ends(&mut self, lists: &ListRegistry) -> Expiries {
+    pub fn take_ends(&mut self, sources: &SourceReadings) -> Expiries {
         let pages = std::mem::take(&mut self.applied).into_iter().rev().filter_map(|step| match step {
             ReloadStep::Page { undo, .. } => Some(undo),
             ReloadStep::Settings | ReloadStep::Reach(_) | ReloadStep::Anew(_) => None,
         });
-        Expiries::of(pages, &self.rows.limited(lists))
+        Expiries::of(pages, &self.rows.limited(sources))
     }
 
     fn commit(&mut self, change: Change, next: ReloadStage, protection: &mut Protection) -> ReloadStage {
@@ -202,7 +208,7 @@ impl RunningReload {
     }
 
     fn undo(&mut self, cause: CommitError, protection: &mut Protection) -> ReloadStage {
-        let live = self.rows.reaching.give_back(protection.blocklist_mut().lists_mut());
+        let live = self.rows.reaching.give_back(protection.blocklist_mut());
         // These steps are undone last.
         let mut steps: Vec<_> = live.into_iter().map(ReloadStep::Reach).collect();
         steps.append(&mut self.applied);
@@ -249,7 +255,7 @@ impl Work for RunningReload {
                     ReloadStage::Settle { list: 0, after: None }
                 });
                 if let ReloadStage::Settle { .. } = stage {
-                    self.rows.reaching.settle(parts.protection.blocklist_mut().lists_mut());
+                    self.rows.reaching.settle(parts.protection.blocklist_mut());
                 }
                 (stage, turn)
             }
@@ -272,7 +278,7 @@ impl Work for RunningReload {
                 wait(commit, parts.capacity, ReloadStage::Left, || ReloadStage::leave(Polarity::Allow))
             }
             ReloadStage::Tighten => self.tighten(parts.protection),
-            ReloadStage::Note { list, from } => self.note_times(list, from, parts.protection.blocklist()),
+            ReloadStage::Note { list, from } => self.note_times(list, from, parts),
             ReloadStage::Undo(mut undoing) => match undoing.turn(parts) {
                 Turn::Done => (ReloadStage::Ended(Err(undoing.into_cause())), Turn::Done),
                 turn @ (Turn::More | Turn::Wait) => (ReloadStage::Undo(undoing), turn),

@@ -3,8 +3,9 @@
 
 use super::rows::{FoundList, ListLifetime};
 use super::{ListFinding, ListRows, ReloadStage, RunningReload};
-use crate::blocklist::{Blocklist, ListId, PAGE};
-use crate::daemon::pages::Turn;
+use crate::blocklist::{ListId, PAGE};
+use crate::daemon::pages::{OwnerParts, Turn};
+use crate::source::reading::SourceReadings;
 
 impl RunningReload {
     /// Looks up the next page of this list.
@@ -12,17 +13,17 @@ impl RunningReload {
         &mut self,
         list: usize,
         from: usize,
-        blocklist: &Blocklist,
+        parts: &OwnerParts<'_>,
     ) -> (ReloadStage, Turn) {
         let Some((id, targets)) = self.rows.contents.get(list) else {
             return (ReloadStage::Ended(Ok(())), Turn::Done);
         };
         let next = ReloadStage::Note { list: list + 1, from: 0 };
-        if self.rows.stay(*id).is_none() || self.rows.is_told(*id, blocklist) {
+        if self.rows.stay(*id).is_none() || self.rows.is_told(*id, parts.sources) {
             return (next, Turn::More);
         }
         let page = targets.page(from, PAGE);
-        self.rows.timed.look_up(*id, &page, blocklist);
+        self.rows.timed.look_up(*id, &page, parts.protection.blocklist());
         match page.len() {
             0 => (next, Turn::More),
             seen => (ReloadStage::Note { list, from: from + seen }, Turn::More),
@@ -39,8 +40,8 @@ impl ListRows {
 
     /// Whether the copy has the same bytes, read in the same way, so that it already stores these times. This
     /// saves disk writes: a feed may be fetched every minute. A copy that could not be written has no stamp.
-    fn is_told(&self, id: ListId, blocklist: &Blocklist) -> bool {
-        let Some(reading) = &blocklist.lists().get(id).reading else { return false };
+    fn is_told(&self, id: ListId, sources: &SourceReadings) -> bool {
+        let Some(reading) = sources.of(id) else { return false };
         let is_written = reading.accepted.as_ref().is_some_and(|accepted| accepted.stamp.is_some());
         let is_same = |found: &FoundList| {
             matches!(found.found, ListFinding::Accepted { draft: None, .. })

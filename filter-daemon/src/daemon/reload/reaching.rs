@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::blocklist::{Blocklist, Change, ListId, ListRegistry, Polarity, Reach};
+use crate::blocklist::{Blocklist, Change, ListChange, ListId, ListRegistry, Polarity, Reach};
+use crate::clock;
 use crate::config::LiveList;
 use crate::kernel::Needs;
 
@@ -20,22 +21,22 @@ pub struct ReachChanges {
 
 impl ReachChanges {
     /// Sets the reach of live lists as the configuration says.
-    pub fn live(live: &[LiveList], lists: &mut ListRegistry) -> Self {
+    pub fn live(live: &[LiveList], blocklist: &mut Blocklist) -> Self {
         let reaches =
             live.iter().map(|list| (list.name.as_str().into(), Reach::to(list.ipv6_prefix))).collect();
-        let live_before = Some(lists.set_live_reaches(reaches));
+        let live_before = Some(blocklist.lists().live_reaches().clone());
+        ListChange::LiveReaches(reaches).apply_to(blocklist, clock::now());
         let mut this = Self { lists: Vec::new(), live_before };
-        let all: Vec<_> =
-            lists.live(Polarity::Block).map(|id| (id, lists.live_reach(&lists.get(id).name))).collect();
-        all.into_iter().for_each(|(id, reach)| this.begin(id, reach, lists));
+        let reaches = live_reaches(blocklist.lists());
+        reaches.into_iter().for_each(|(id, reach)| this.begin(id, reach, blocklist));
         this
     }
 
     /// Begins to change the reach of this list.
-    pub fn begin(&mut self, id: ListId, reach: Reach, lists: &mut ListRegistry) {
-        let before = lists.get(id).reach;
+    pub fn begin(&mut self, id: ListId, reach: Reach, blocklist: &mut Blocklist) {
+        let before = blocklist.lists().get(id).reach;
         if before != reach {
-            lists.set_reach(id, before.becoming(reach.length()));
+            ListChange::Reach(id, before.becoming(reach.length())).apply_to(blocklist, clock::now());
             self.lists.push((id, before));
         }
     }
@@ -66,27 +67,35 @@ impl ReachChanges {
     }
 
     /// Limits their reach to what is required.
-    pub fn settle(&self, lists: &mut ListRegistry) {
-        for (id, _) in self.lists.iter().filter(|(id, _)| lists.has(*id)).collect::<Vec<_>>() {
-            lists.set_reach(*id, lists.get(*id).reach.settled());
+    pub fn settle(&self, blocklist: &mut Blocklist) {
+        for (id, _) in &self.lists {
+            if blocklist.lists().has(*id) {
+                let reach = blocklist.lists().get(*id).reach.settled();
+                ListChange::Reach(*id, reach).apply_to(blocklist, clock::now());
+            }
         }
     }
 
     /// Resets their reach. Returns the live lists whose entries must follow, because some may have been added
     /// meanwhile.
-    pub fn give_back(&mut self, lists: &mut ListRegistry) -> Vec<ListId> {
+    pub fn give_back(&mut self, blocklist: &mut Blocklist) -> Vec<ListId> {
+        let now = clock::now();
         let is_none = self.lists.is_empty();
-        for (id, before) in self.lists.drain(..).filter(|(id, _)| lists.has(*id)).collect::<Vec<_>>() {
-            lists.set_reach(id, before);
+        for (id, before) in self.lists.drain(..) {
+            if blocklist.lists().has(id) {
+                ListChange::Reach(id, before).apply_to(blocklist, now);
+            }
         }
         let Some(before) = self.live_before.take() else { return Vec::new() };
-        if lists.set_live_reaches(before.clone()) == before && is_none {
+        let is_same = *blocklist.lists().live_reaches() == before;
+        ListChange::LiveReaches(before).apply_to(blocklist, now);
+        if is_same && is_none {
             return Vec::new();
         }
         // This includes lists that were added meanwhile.
-        let live: Vec<_> = lists.live(Polarity::Block).collect();
-        live.iter().for_each(|id| lists.set_reach(*id, lists.live_reach(&lists.get(*id).name)));
-        live
+        let live = live_reaches(blocklist.lists());
+        live.iter().for_each(|(id, reach)| ListChange::Reach(*id, *reach).apply_to(blocklist, now));
+        live.into_iter().map(|(id, _)| id).collect()
     }
 
     /// The changes for all entries that do not reach as far as their list.
@@ -94,6 +103,11 @@ impl ReachChanges {
         let ids = self.lists.iter().map(|(id, _)| *id).filter(|id| blocklist.lists().has(*id));
         ids.flat_map(|id| anew(id, blocklist)).collect()
     }
+}
+
+/// How far each live list that blocks reaches by its name.
+fn live_reaches(lists: &ListRegistry) -> Vec<(ListId, Reach)> {
+    lists.live(Polarity::Block).map(|id| (id, lists.live_reach(&lists.get(id).name))).collect()
 }
 
 /// All entries of the list that do not reach as far as it does, in pages.

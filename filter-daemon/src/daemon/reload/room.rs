@@ -145,7 +145,7 @@ impl RunningReload {
 
     /// Publishes everything at once, for kernels without grace periods.
     fn replace(&mut self, protection: &mut Protection) -> Result<(), CommitError> {
-        self.rows.reaching.settle(protection.blocklist_mut().lists_mut());
+        self.rows.reaching.settle(protection.blocklist_mut());
         let blocklist = protection.blocklist();
         let mut changes = vec![Change::Settings(self.settings[1])];
         for (id, targets) in &self.rows.contents {

@@ -13,8 +13,7 @@ use super::reaching::ReachChanges;
 use super::timed::ListTimes;
 use super::warnings;
 use crate::blocklist::{
-    AcceptedSource, Blocklist, ListId, ListRegistry, ListTrouble, Meaning, Origin, Polarity, SourceReading,
-    Targets, Timestamp,
+    Blocklist, Change, ListChange, ListId, Meaning, Origin, Polarity, Refusal, Targets, Timestamp,
 };
 use crate::clock;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
@@ -22,6 +21,7 @@ use crate::control::wire::reload::{HeldBack, Renamed, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ListToKeep;
 use crate::source::copies::CopySource;
+use crate::source::reading::{AcceptedSource, ListTrouble, SourceReading, SourceReadings};
 use crate::source::{Limits, ReadOptions};
 use crate::text::Explanation;
 
@@ -78,7 +78,11 @@ pub struct ListLifetime {
 
 impl ListRows {
     /// Makes rows for new lists, and renames those that continue.
-    pub fn take(loaded: &mut Loaded, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
+    pub fn take(
+        loaded: &mut Loaded,
+        blocklist: &mut Blocklist,
+        sources: &mut SourceReadings,
+    ) -> Result<Self, DaemonError> {
         let come_and_gone = [loaded.new_lists(), loaded.gone_lists(blocklist.lists())];
         let continued: HashSet<ListId> = loaded.lists.iter().filter_map(|list| list.before).collect();
         let rows = blocklist.lists().iter();
@@ -86,32 +90,31 @@ impl ListRows {
             .filter(|(id, list)| list.origin == Origin::File && !continued.contains(id))
             .map(|(id, _)| id)
             .collect();
-        let now = clock::now();
+        let plain = |name: &str, polarity| (name.into(), Origin::Config, Meaning::plain(polarity));
         let config = match blocklist.lists().find(CONFIG_LIST) {
             Some(config) => config,
-            None => blocklist.make_list(CONFIG_LIST, Origin::Config, Polarity::Block, now)?,
+            None => make(blocklist, plain(CONFIG_LIST, Polarity::Block))?,
         };
         let (allow, mut made) = (blocklist.lists().find(CONFIG_ALLOW_LIST), Vec::new());
         // The list is made only if the configuration allows something.
         let allow = match allow {
             None if loaded.allow.is_empty() => None,
             None => {
-                let id = blocklist.make_list(CONFIG_ALLOW_LIST, Origin::Config, Polarity::Allow, now)?;
+                let id = make(blocklist, plain(CONFIG_ALLOW_LIST, Polarity::Allow))?;
                 made.push(id);
                 Some(id)
             }
             allow => allow,
         };
-        let lists = blocklist.lists_mut();
-        let name_of = |id: &ListId| (*id, lists.get(*id).name.clone());
+        let name_of = |id: &ListId| (*id, blocklist.lists().get(*id).name.clone());
         let names_before: Vec<_> = continued.iter().chain(&gone).map(name_of).collect();
         let renamed =
             loaded.lists.iter().filter_map(|list| Some((list.before?, list.name.clone()))).collect();
         // A list that is gone must not reserve its name.
-        lists.rename_and_part(renamed, &gone);
+        ListChange::Rename { renamed, going: gone.clone() }.apply_to(blocklist, clock::now());
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
-        let reaching = ReachChanges::live(&loaded.config.live, blocklist.lists_mut());
+        let reaching = ReachChanges::live(&loaded.config.live, blocklist);
         let (stays, turned, found, kept) = (HashMap::new(), HashMap::new(), Vec::new(), Vec::new());
         let (restores, renamed) = (loaded.restores, loaded.renamed());
         let mut this = Self {
@@ -132,35 +135,34 @@ impl ListRows {
             come_and_gone,
         };
         for list in loaded.lists.drain(..) {
-            this.take_list(list, blocklist)?;
+            this.take_list(list, blocklist, sources)?;
         }
         Ok(this)
     }
 
-    fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
+    fn take_list(
+        &mut self,
+        list: LoadedList,
+        blocklist: &mut Blocklist,
+        sources: &mut SourceReadings,
+    ) -> Result<(), DaemonError> {
         let keeps = list.keeps_entries_of();
         self.alike.extend(list.before.filter(|_| list.is_alike(blocklist.lists())));
-        let LoadedList { name, path, ttl, meaning, how, limits, before, turned, times, was: _, mut found } =
+        let is_new = list.keeps_times_of().is_none();
+        let LoadedList { name, path, ttl, meaning, how, limits, before, turned, times, ttl_before, .. } =
             list;
-        let Meaning { polarity, ports, direction, reach } = meaning;
+        let mut found = list.found;
         let id = match before {
             Some(id) => {
-                self.reaching.begin(id, reach, blocklist.lists_mut());
+                self.reaching.begin(id, meaning.reach, blocklist);
                 id
             }
             None => {
-                let id = blocklist.make_list(&name, Origin::File, polarity, clock::now())?;
-                blocklist.lists_mut().set_reach(id, reach);
-                blocklist.lists_mut().set_direction(id, direction);
+                let id = make(blocklist, (name.clone(), Origin::File, meaning))?;
                 self.made.push(id);
-                if let Some(clause) = ports {
-                    blocklist.restrict(id, clause)?;
-                }
                 id
             }
         };
-        let known = blocklist.lists().get(turned.unwrap_or(id)).ttl();
-        let is_new = known != ttl;
         self.stays.extend(ttl.map(|ttl| (id, ListLifetime { ttl, is_new })));
         times.into_iter().for_each(|times| self.timed.tells(id, name.clone(), times));
         self.turned.extend(turned.filter(|_| !is_new).map(|turned| (id, turned)));
@@ -172,11 +174,12 @@ impl ListRows {
         if let Some(turned) = keeps {
             self.kept.push((turned, self.contents.len()));
             self.contents.push((id, Targets::default()));
-            let was = blocklist.lists().get(turned).reading.clone().unwrap_or_default();
-            let reading = blocklist.lists_mut().reading_mut(id);
+            let was = sources.of(turned).cloned().unwrap_or_default();
+            let reading = sources.of_mut(id);
             (reading.rejected, reading.special, reading.accepted) = (was.rejected, was.special, was.accepted);
         }
         // A list that is held back keeps its `ttl` until it is read again.
+        let known = before.or(turned).and(ttl_before);
         let ttl = if targets.is_some() || keeps.is_some() { ttl } else { known };
         self.contents.extend(targets.map(|targets| (id, targets)));
         self.found.push(FoundList { id, path, how, limits, ttl, found });
@@ -223,8 +226,8 @@ impl ListRows {
     }
 
     /// Lists whose entries had a `ttl`, with their earlier names. Valid until `settle`.
-    pub fn limited(&self, lists: &ListRegistry) -> Vec<(ListId, Arc<str>)> {
-        let has_end = |(id, _): &&(ListId, Arc<str>)| lists.get(*id).ttl().is_some();
+    pub fn limited(&self, sources: &SourceReadings) -> Vec<(ListId, Arc<str>)> {
+        let has_end = |(id, _): &&(ListId, Arc<str>)| sources.ttl(*id).is_some();
         self.names_before.iter().filter(has_end).cloned().collect()
     }
 
@@ -243,11 +246,11 @@ impl ListRows {
     }
 
     /// Restores the names of lists, and forgets those that were made. These have no entries.
-    pub fn give_back(mut self, blocklist: &mut Blocklist) {
-        let lists = blocklist.lists_mut();
-        self.reaching.give_back(lists);
-        self.made.into_iter().for_each(|id| lists.forget(id));
-        lists.rename(self.names_before);
+    pub fn give_back(mut self, blocklist: &mut Blocklist, sources: &mut SourceReadings) {
+        self.reaching.give_back(blocklist);
+        self.made.into_iter().for_each(|id| forget(id, blocklist, sources));
+        let back = ListChange::Rename { renamed: self.names_before, going: Vec::new() };
+        back.apply_to(blocklist, clock::now());
     }
 
     /// Records how each file was found and forgets the lists that are gone. Returns the copies to keep, and
@@ -256,52 +259,70 @@ impl ListRows {
         mut self,
         moved: &BTreeSet<Arc<str>>,
         blocklist: &mut Blocklist,
+        sources: &mut SourceReadings,
         reloaded: &mut Reloaded,
     ) -> Vec<ListToKeep> {
+        let now = clock::now();
         let is_moved = |id: &&ListId| moved.contains(&blocklist.lists().get(**id).name);
         reloaded.unchanged = (self.alike.len() - self.alike.iter().filter(is_moved).count()) as u64;
         reloaded.renamed = std::mem::take(&mut self.renamed);
         [reloaded.new, reloaded.gone] = std::mem::take(&mut self.come_and_gone);
-        for (id, turned) in &self.turned {
-            blocklist.lists_mut().take_spent(*id, *turned);
+        for (to, from) in &self.turned {
+            ListChange::PassSpent { from: *from, to: *to }.apply_to(blocklist, now);
         }
-        for id in &self.gone {
-            blocklist.lists_mut().forget(*id);
-        }
+        self.gone.iter().for_each(|id| forget(*id, blocklist, sources));
         let own =
             [CONFIG_LIST, CONFIG_ALLOW_LIST].into_iter().filter_map(|name| blocklist.lists().find(name));
-        let places: Vec<_> = own.chain(self.found.iter().map(|found| found.id)).collect();
-        blocklist.lists_mut().set_places(places);
+        let places = own.chain(self.found.iter().map(|found| found.id)).collect();
+        ListChange::Places(places).apply_to(blocklist, now);
         let nothing = Targets::default();
         for (id, named) in &self.contents {
             warnings::of_contents(blocklist.lists().get(*id), named, &mut reloaded.warnings);
             // If everything counts anew or has no `ttl`, no entry is expired.
             let goes_on = self.stays.get(id).is_some_and(|stay| !stay.is_new);
             let is_over = self.is_over(*id) || self.ends(&blocklist.lists().get(*id).name).is_some();
-            blocklist.lists_mut().forget_spent(*id, if goes_on || is_over { named } else { &nothing });
+            let named_still = if goes_on || is_over { named } else { &nothing };
+            let others = blocklist.lists().get(*id).spent.besides(named_still);
+            ListChange::Unspend(*id, others).apply_to(blocklist, now);
             if is_over {
-                let over = blocklist.new_on(*id, named);
-                blocklist.lists_mut().spend_all(*id, &over);
+                ListChange::Spend(*id, blocklist.new_on(*id, named)).apply_to(blocklist, now);
             }
         }
         super::aside(self.contents);
         // The list stays only if the configuration allows something.
         if let Some(allow) = blocklist.lists().find(CONFIG_ALLOW_LIST) {
-            blocklist.lists_mut().forget(allow);
+            forget(allow, blocklist, sources);
         }
-        let now = clock::now();
         let (found, mut timed) = (self.found.into_iter(), self.timed);
         let to_keep = found.filter_map(|found| {
             let times = timed.take_noted(found.id);
-            Some(ListToKeep { times, ..note(blocklist, found, now, reloaded)? })
+            Some(ListToKeep { times, ..note(blocklist, sources, found, now, reloaded)? })
         });
         to_keep.collect()
     }
 }
 
+/// Makes an empty list.
+fn make(
+    blocklist: &mut Blocklist,
+    (name, origin, meaning): (Arc<str>, Origin, Meaning),
+) -> Result<ListId, Refusal> {
+    let applied = blocklist.apply(&Change::Make { name, origin, meaning }, clock::now())?;
+    Ok(applied.made.expect("what is not refused is made"))
+}
+
+/// Forgets a list, if it is empty, and what is known of its source.
+fn forget(id: ListId, blocklist: &mut Blocklist, sources: &mut SourceReadings) {
+    ListChange::Forget(id).apply_to(blocklist, clock::now());
+    if !blocklist.lists().has(id) {
+        sources.forget(id);
+    }
+}
+
 /// Records how a file was found, and returns the copy to keep of it.
 fn note(
-    blocklist: &mut Blocklist,
+    blocklist: &Blocklist,
+    sources: &mut SourceReadings,
     found: FoundList,
     now: Timestamp,
     reloaded: &mut Reloaded,
@@ -309,7 +330,7 @@ fn note(
     let FoundList { id, path, how, limits, ttl, found } = found;
     let list = blocklist.lists().get(id);
     let (name, entries, meaning) = (list.name.clone(), list.entries, blocklist.meaning(list));
-    let reading = blocklist.lists_mut().reading_mut(id);
+    let reading = sources.of_mut(id);
     let before = reading.accepted.clone();
     (reading.path, reading.ttl) = (path, ttl);
     (reading.how, reading.limits) = (how.to_string(), limits.numbers());

@@ -29,6 +29,7 @@ struct Owner {
     protection: Protection,
     capacity: Capacity,
     persistence: Persistence,
+    sources: SourceReadings,
     kernel: KernelInMemory,
     requests: VecDeque<Request>,
     _place: TempDir,
@@ -40,8 +41,8 @@ impl Owner {
         let (persistence, _) = persistence::restore(place.path(), Default::default()).unwrap();
         let kernel = KernelInMemory::default();
         let protection = Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).unwrap();
-        let (capacity, requests) = (Capacity::default(), VecDeque::new());
-        Self { protection, capacity, persistence, kernel, requests, _place: place }
+        let (capacity, requests, sources) = (Capacity::default(), VecDeque::new(), Default::default());
+        Self { protection, capacity, persistence, sources, kernel, requests, _place: place }
     }
 
     /// Applies a change like `filterd add` and `remove`: at once, or in its turn.
@@ -56,20 +57,21 @@ impl Owner {
     }
 
     fn parts(&mut self) -> OwnerParts<'_> {
-        let Self { protection, capacity, persistence, .. } = self;
-        OwnerParts { protection, capacity, persistence }
+        let Self { protection, capacity, persistence, sources, .. } = self;
+        OwnerParts { protection, capacity, persistence, sources }
     }
 
     /// Applies a configuration, and calls `comes` before each turn. Returns the number of turns.
     fn reload(&mut self, loaded: Loaded, comes: impl Fn(&mut Self, usize)) -> usize {
-        let mut reload = RunningReload::begin(loaded, self.protection.blocklist_mut()).unwrap();
+        let blocklist = self.protection.blocklist_mut();
+        let mut reload = RunningReload::begin(loaded, blocklist, &mut self.sources).unwrap();
         let ended = (0..ENDLESS).find(|turn| {
             comes(self, *turn);
             self.settle();
             is_done(reload.turn(&mut self.parts()))
         });
         let turns = ended.expect("the reload goes on and on");
-        reload.finish(self.protection.blocklist_mut()).unwrap();
+        reload.finish(self.protection.blocklist_mut(), &mut self.sources).unwrap();
         turns
     }
 

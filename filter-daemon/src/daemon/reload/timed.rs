@@ -102,7 +102,7 @@ fn spending(mut times: EntryTimes, now: Timestamp) -> EntryTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocklist::{ListRegistry, Origin, Polarity};
+    use crate::blocklist::{Change, Meaning, Origin, Polarity};
 
     fn at(seconds: u32) -> Timestamp {
         Timestamp::from_secs(seconds)
@@ -117,7 +117,9 @@ mod tests {
     }
 
     fn list() -> ListId {
-        ListRegistry::default().make_anyway("seen", Origin::File, Polarity::Block).unwrap()
+        let meaning = Meaning::plain(Polarity::Block);
+        let make = Change::Make { name: "seen".into(), origin: Origin::File, meaning };
+        Blocklist::default().apply(&make, at(0)).unwrap().made.unwrap()
     }
 
     /// Starts at 100 a list whose copy has these times; new entries expire at 200. Returns what is on the

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::matching::KnownList;
 use super::sources::ListSources;
-use crate::blocklist::{AcceptedSource, EntryTimes, SourceReading, SourceStamp};
+use crate::blocklist::EntryTimes;
 use crate::source::copies::{CopyError, HeldCopy};
+use crate::source::reading::{AcceptedSource, SourceReading, SourceStamp};
 use crate::source::{Copies, ListFile, ReadOptions};
 
 /// The limit of copies held open: half of the usual limit of open files for a process. Other copies are read

@@ -12,10 +12,11 @@ use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
 use super::question::{direction, entry};
-use crate::blocklist::{Blocklist, DroppedRanges, ListId, NamedClaim, Polarity, Strictness, want_everything};
+use crate::blocklist::{DroppedRanges, ListId, NamedClaim, Polarity, Strictness, want_everything};
 use crate::clock;
 use crate::control::wire::test::{Expired, File, Reply, Request, Tested, TestedTo};
 use crate::daemon::owner::Owner;
+use crate::source::reading::SourceReadings;
 use crate::text::printable;
 
 /// The most entries within all prefixes of a request that are read, which takes some milliseconds.
@@ -76,7 +77,8 @@ impl Owner {
         let to_within: Vec<_> = all_within.iter().filter(is_to).cloned().collect();
         let because: Vec<_> = covering.into_iter().filter(is_from).collect();
         let within: Vec<_> = all_within.into_iter().filter(is_from).collect();
-        let files = files(blocklist, because.iter().chain(&within).chain(&to_because).chain(&to_within));
+        let files =
+            files(&self.lists.sources, because.iter().chain(&within).chain(&to_because).chain(&to_within));
         let is_dropped = met.whole || met.partly;
         let idle = self.idle();
         let expired = Polarity::ALL.into_iter().flat_map(|polarity| {
@@ -258,10 +260,10 @@ fn of6(address: u128) -> (IpAddr, Source) {
 }
 
 /// The files of the lists of these claims, each once.
-fn files<'a>(blocklist: &Blocklist, claims: impl Iterator<Item = &'a NamedClaim>) -> Vec<File> {
+fn files<'a>(sources: &SourceReadings, claims: impl Iterator<Item = &'a NamedClaim>) -> Vec<File> {
     let lists: BTreeSet<_> = claims.map(|claim| (&claim.list, claim.id)).collect();
     let file = |(name, id): (&Arc<str>, ListId)| {
-        let reading = blocklist.lists().get(id).reading.as_ref()?;
+        let reading = sources.of(id)?;
         Some(File { list: name.to_string(), path: printable::path(&reading.path).to_string() })
     };
     let mut files: Vec<_> = lists.into_iter().filter_map(file).collect();

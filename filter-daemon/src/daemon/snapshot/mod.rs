@@ -39,8 +39,9 @@ impl Owner {
 
     /// Every list with its counts and sources.
     pub fn lists_report(&mut self) -> lists::Reply {
-        let mut report = self.counting.report(&self.protection);
-        self.feeds.tell(&mut report.lists, &self.config, self.protection.blocklist());
+        let mut report = self.counting.report(&self.protection, &self.lists.sources);
+        let known = (self.protection.blocklist(), &self.lists.sources);
+        self.feeds.tell(&mut report.lists, &self.config, known);
         let guarded = self.guard.counts(self.protection.blocklist());
         for list in &mut report.lists {
             list.guarded = guarded.get(list.name.as_str()).copied().unwrap_or(0);

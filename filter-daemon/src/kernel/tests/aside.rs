@@ -1,6 +1,6 @@
 //! Tests judges that are loaded in the background: plans wait for them, and other requests do not.
 
-use crate::blocklist::{Change, Origin, Polarity, Settings, Targets};
+use crate::blocklist::{Change, Meaning, Origin, Polarity, Settings, Targets, Timestamp};
 use crate::kernel::KernelError;
 use filter_common::ports::{Clause, Range};
 use filter_common::sets::SetName;
@@ -72,10 +72,11 @@ fn additions_do_not_wait_for_new_clause() {
     let mut owner = Owner::new();
     owner.add((0..300).map(four)).expect("the kernel is well");
     let blocklist = owner.protection.blocklist_mut();
-    let list =
-        blocklist.lists_mut().make_anyway("ssh", Origin::File, Polarity::Block).expect("there is a row");
-    let ssh = Clause::new(false, Range::new(22, 22)).expect("it is one range");
-    blocklist.restrict(list, ssh).expect("there is a slot");
+    let ports = Some(Clause::new(false, Range::new(22, 22)).expect("it is one range"));
+    let meaning = Meaning { ports, ..Meaning::plain(Polarity::Block) };
+    let make = Change::Make { name: "ssh".into(), origin: Origin::File, meaning };
+    let made = blocklist.apply(&make, Timestamp::default()).expect("there is a slot").made;
+    let list = made.expect("it is made");
     let set = owner.protection.blocklist().lists().get(list).set();
     let needs = owner.protection.needs_with(set.into(), &Targets::from_iter([four(1000)]));
     let (filter, blocklist) = owner.protection.parts();

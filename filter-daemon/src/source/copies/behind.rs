@@ -13,8 +13,9 @@ use filter_common::target::{Prefix, Target};
 
 use super::header::{self, Header, LENGTH, TimesExtent};
 use super::{Copies, CopyError, open};
-use crate::blocklist::{AcceptedSource, EntryTimes, Targets, TimedTargets, Timestamp};
+use crate::blocklist::{EntryTimes, Targets, TimedTargets, Timestamp};
 use crate::clock;
+use crate::source::reading::AcceptedSource;
 
 /// A prefix takes one byte for its family, one for its length, and its address.
 const PREFIX: usize = 18;

@@ -12,8 +12,9 @@ use nix::fcntl::posix_fallocate;
 
 use super::header::{self, LENGTH};
 use super::{CopyError, UNFINISHED, behind, taken_in};
-use crate::blocklist::{AcceptedSource, EntryTimes};
+use crate::blocklist::EntryTimes;
 use crate::clock;
+use crate::source::reading::AcceptedSource;
 
 /// A draft smaller than this fraction of the total limit does not check how much of the limit is left. That
 /// check looks at every file, and for each of a thousand short lists it would take longer than all other

@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::blocklist::{AcceptedSource, EntryTerm, SourceStamp, Timestamp};
+use crate::blocklist::Timestamp;
 use crate::clock::Moment;
+use crate::source::reading::{AcceptedSource, EntryTerm, SourceStamp};
 
 /// The bytes before the list: more than the longest path needs. Unused bytes are zero.
 pub const LENGTH: usize = 8192;

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Seek};
 
 use super::{Copies, CopyError, behind, header, open, whole};
-use crate::blocklist::{AcceptedSource, EntryTimes};
+use crate::blocklist::EntryTimes;
 use crate::clock;
+use crate::source::reading::AcceptedSource;
 use crate::source::{ListFile, ReadOptions};
 
 /// The open copy of one list.

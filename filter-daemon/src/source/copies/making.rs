@@ -8,7 +8,8 @@ use std::thread;
 
 use super::draft::FinishedDraft;
 use super::{Copies, CopyError, CopySource, CopyToKeep, behind, taken_in};
-use crate::blocklist::{AcceptedSource, EntryTimes};
+use crate::blocklist::EntryTimes;
+use crate::source::reading::AcceptedSource;
 
 /// The number of files that are flushed at the same time: they share the disk's work. More threads were not
 /// faster.

@@ -25,8 +25,9 @@ use std::time::SystemTime;
 use nix::fcntl::OFlag;
 
 use super::{ListFile, ReadOptions, list};
-use crate::blocklist::{AcceptedSource, EntryTimes};
+use crate::blocklist::EntryTimes;
 use crate::clock;
+use crate::source::reading::AcceptedSource;
 pub use beside::beside;
 pub use draft::Draft;
 pub use held::HeldCopy;

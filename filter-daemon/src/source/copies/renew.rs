@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use super::{Copies, CopyError, CopySource, header, open};
-use crate::blocklist::AcceptedSource;
 use crate::clock::{self, Moment};
+use crate::source::reading::AcceptedSource;
 
 impl Copies {
     /// Writes copies again, including those on trial, if their recorded moment would convert times

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::blocklist::{EntryTerm, Peaks, SourceStamp, Timestamp};
+use crate::blocklist::Timestamp;
 use crate::clock::{Boot, Moment};
+use crate::source::peaks::Peaks;
+use crate::source::reading::{EntryTerm, SourceStamp};
 
 /// The first moment in the writer's time.
 const BEGUN: u32 = 1_795_296_480;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Copies, CopyError, CopySource, CopyToKeep, FoundCopies};
-use crate::blocklist::AcceptedSource;
+use crate::source::reading::AcceptedSource;
 
 /// The file extension of a copy on trial.
 const TRIED: &str = "trial";

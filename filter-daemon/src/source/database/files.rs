@@ -5,9 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::unusable;
-use crate::blocklist::SourceStamp;
 use crate::source::chosen::Database;
 use crate::source::file::FileError;
+use crate::source::reading::SourceStamp;
 
 /// The prefix of the registries' file names, in every mirror.
 const DELEGATED: &str = "delegated-";

@@ -10,10 +10,12 @@ use filter_common::target::{Prefix, Target};
 
 use super::super::super::reload::{ListFinding, Loaded, LoadedList};
 use super::super::ProtectedAddress;
-use crate::blocklist::{AcceptedSource, Blocklist, Meaning, Peaks, Polarity, Reach, Targets};
+use crate::blocklist::{Blocklist, Meaning, Polarity, Reach, Targets};
 use crate::clock;
 use crate::config::Config;
 use crate::host::HostRole;
+use crate::source::peaks::Peaks;
+use crate::source::reading::{AcceptedSource, SourceReadings};
 use crate::source::{Limits, ReadOptions, Remarks, SpecialRanges};
 
 /// Half of all addresses, or all. Adding them takes time, so only a few stories have them.
@@ -83,7 +85,7 @@ pub(super) fn plan(random: &mut Random, before: &TestConfiguration) -> TestConfi
 }
 
 /// The plan as the reading thread would return it.
-pub(super) fn loaded(plan: &TestConfiguration, blocklist: &Blocklist) -> Loaded {
+pub(super) fn loaded(plan: &TestConfiguration, blocklist: &Blocklist, sources: &SourceReadings) -> Loaded {
     let lists = plan.lists.iter().map(|(name, direction, ttl, targets)| {
         let (name, path): (Arc<str>, _) = ((*name).into(), format!("/lists/{name}").into());
         let polarity = if &*name == "partners" { Polarity::Allow } else { Polarity::Block };
@@ -120,6 +122,7 @@ pub(super) fn loaded(plan: &TestConfiguration, blocklist: &Blocklist) -> Loaded 
             before,
             turned: None,
             was: None,
+            ttl_before: before.and_then(|id| sources.ttl(id)),
             times: None,
             found,
         }
