@@ -30,6 +30,7 @@ pub mod mount_namespace;
 pub mod net_namespace;
 pub mod netlink;
 pub mod notify;
+pub mod plan;
 pub mod seccomp;
 pub mod source;
 pub mod state_directory;

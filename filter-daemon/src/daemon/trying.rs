@@ -51,7 +51,7 @@ impl Owner {
         let names = names.collect();
         let parted = PartedLists::by_reload(
             &loaded.gone_lists(self.protection.blocklist().lists()),
-            &loaded.renamed(),
+            &loaded.renamed(self.protection.blocklist().lists()),
         );
         let begun = self.configuration.trial.begin(length, by, loaded.checksum, names, parted);
         let remedy = "make the state directory writable and check its free space";

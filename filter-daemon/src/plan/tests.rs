@@ -1,142 +1,140 @@
-//! How long entries stay on a list after a reload.
+//! What becomes of each list, and of the times of its entries.
 
 use std::time::Duration;
 
-use filter_common::target::{Prefix6, Target};
+use filter_common::ports::{Clause, Range};
+use filter_common::target::Target;
 
-use crate::blocklist::{Blocklist, ListId, Reach, Timestamp};
-use crate::clock;
-use crate::daemon::reload::LoadedList;
+use super::*;
+use crate::blocklist::{Change, ListChange, Timestamp, Want};
 
-/// How long the entries of a list stay.
-#[derive(Clone, Copy, Debug)]
-pub struct EntryLifetime {
-    ttl: Option<Duration>,
-    /// The list whose times continue. None if the `ttl` is new, because all entries then count anew.
-    known: Option<ListId>,
-    reach: Reach,
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn at(seconds: u32) -> Timestamp {
+    Timestamp::from_secs(seconds)
 }
 
-impl EntryLifetime {
-    /// The entries never expire.
-    pub const FOR_GOOD: Self = Self { ttl: None, known: None, reach: Reach::AS_GIVEN };
+fn targets(words: &[&str]) -> Targets {
+    words.iter().map(|word| word.parse::<Target>().unwrap()).collect()
+}
 
-    /// The lifetime of entries on this list.
-    pub fn on(list: &LoadedList) -> Self {
-        Self { ttl: list.ttl, known: list.keeps_times_of(), reach: list.meaning.reach }
+/// `block:`, a list that blocks, one that allows, and one that commands filled.
+fn in_force() -> Blocklist {
+    let mut blocklist = Blocklist::default();
+    for (name, origin, polarity) in [
+        (CONFIG_LIST, Origin::Config, Polarity::Block),
+        ("drop", Origin::File, Polarity::Block),
+        ("partners", Origin::File, Polarity::Allow),
+        ("manual", Origin::Live, Polarity::Block),
+    ] {
+        let targets = targets(&["192.0.2.1"]);
+        let want = Want { origin, ..Want::live(name, polarity, targets) };
+        blocklist.apply(&Change::Want(want), at(0)).unwrap();
     }
+    blocklist
+}
 
-    /// Whether times continue, so that expired entries do not return.
-    pub const fn goes_on(self) -> bool {
-        self.known.is_some()
-    }
+fn wanted(name: &str, continues: Continued, contents: Contents) -> PlannedList {
+    let (origin, meaning) = (Origin::File, Meaning::plain(Polarity::Block));
+    let lifetime = Lifetime::new(None, continues, None);
+    PlannedList { name: name.into(), origin, meaning, continues, lifetime, contents }
+}
 
-    /// The widened prefix, if it may stand for several named targets with times of their own.
-    pub fn widened(self, target: Target) -> Option<Prefix6> {
-        let is_widened =
-            |prefix: &Prefix6| self.reach != Reach::AS_GIVEN && prefix.length() == self.reach.length();
-        match target {
-            Target::V4(_) => None,
-            Target::V6(prefix) => self.ttl.and(Some(prefix)).filter(is_widened),
-        }
-    }
-
-    /// When an entry that is added now expires.
-    pub fn anew(self) -> Option<Timestamp> {
-        self.ttl.map(clock::after)
-    }
-
-    /// When this entry expires. The inner option is none if it never does. The outer option is none if it has
-    /// expired and does not return.
-    pub fn until(&self, target: Target, blocklist: &Blocklist) -> Option<Option<Timestamp>> {
-        let Some(id) = self.known else { return Some(self.anew()) };
-        match blocklist.times_of(target, id) {
-            Some((_, until)) => Some(until),
-            None if blocklist.lists().get(id).spent.contains(target) => None,
-            None => Some(self.anew()),
-        }
+#[test]
+fn list_that_nothing_continues_is_gone() {
+    let blocklist = in_force();
+    let id = |name| blocklist.lists().find(name).unwrap();
+    let (drop, partners) = (id("drop"), id("partners"));
+    for (continues, gone) in [
+        (Continued::New, vec![drop, partners]),
+        (Continued::Same(drop), vec![partners]),
+        (Continued::Turned(drop), vec![partners]),
+        (Continued::Replaced(partners), vec![drop]),
+    ] {
+        let list = wanted("drop", continues, Contents::Stay);
+        let plan = Plan::new(&blocklist, Default::default(), [list].into_iter());
+        assert_eq!(plan.gone, gone, "{continues:?}");
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::gather::{BlockedPackets, CoveringTarget};
-    use super::*;
-    use crate::blocklist::{Change, ListChange, Origin, Polarity, Targets, Want};
+#[test]
+fn allow_list_is_planned_once_something_is_allowed() {
+    let mut blocklist = in_force();
+    let names = |blocklist: &Blocklist, allow: &[&str]| -> Vec<String> {
+        let plan = Plan::new(blocklist, [Targets::default(), targets(allow)], std::iter::empty());
+        plan.lists.iter().map(|list| list.name.to_string()).collect()
+    };
+    assert_eq!(names(&blocklist, &[]), [CONFIG_LIST]);
+    assert_eq!(names(&blocklist, &["192.0.2.2"]), [CONFIG_LIST, CONFIG_ALLOW_LIST]);
+    let meaning = Meaning::plain(Polarity::Allow);
+    let make = Change::Make { name: CONFIG_ALLOW_LIST.into(), origin: Origin::Config, meaning };
+    blocklist.apply(&make, at(0)).unwrap();
+    assert_eq!(names(&blocklist, &[]), [CONFIG_LIST, CONFIG_ALLOW_LIST], "its entries leave");
+}
 
-    fn one(word: &str) -> Targets {
-        [word.parse::<Target>().unwrap()].into_iter().collect()
+#[test]
+fn list_is_alike_only_if_nothing_but_entries_can_change() {
+    let blocklist = in_force();
+    let drop = blocklist.lists().find("drop").unwrap();
+    let same = wanted("drop", Continued::Same(drop), Contents::Replaced(Targets::default()));
+    let ssh = Clause::new(false, Range::new(22, 22)).unwrap();
+    let turned = Meaning { ports: Some(ssh), ..same.meaning };
+    let reach = Meaning { reach: Reach::to(64), ..same.meaning };
+    let other_ttl = Lifetime::new(Some(HOUR), same.continues, None);
+    for (list, is_alike, was) in [
+        (same.clone(), true, None),
+        (PlannedList { name: "bad".into(), ..same.clone() }, false, Some("drop")),
+        (PlannedList { meaning: reach, ..same.clone() }, false, None),
+        (PlannedList { lifetime: other_ttl, ..same.clone() }, false, None),
+        (PlannedList { meaning: turned, continues: Continued::Turned(drop), ..same.clone() }, false, None),
+        (PlannedList { continues: Continued::Replaced(drop), ..same.clone() }, false, None),
+        (PlannedList { continues: Continued::New, ..same }, false, None),
+    ] {
+        let told = (list.is_alike(&blocklist), list.name_before(&blocklist).map(|was| &**was));
+        assert_eq!(told, (is_alike, was), "{list:?}");
     }
+}
 
-    /// A list whose ttl is an hour, with an entry that has a minute left and one whose time is over.
-    fn partners() -> (Blocklist, ListId) {
-        let mut blocklist = Blocklist::default();
-        let soon = clock::after(Duration::from_secs(60));
-        let want = |word, until| {
-            Change::Want(Want {
-                origin: Origin::File,
-                until: Some(until),
-                ..Want::live("partners", Polarity::Allow, one(word))
-            })
-        };
-        blocklist.apply(&want("192.0.2.1", soon), clock::now()).unwrap();
-        let id = blocklist.lists().find("partners").unwrap();
-        ListChange::Spend(id, one("192.0.2.2")).apply_to(&mut blocklist, clock::now());
-        (blocklist, id)
+#[test]
+fn only_list_without_accepted_file_takes_entries_over() {
+    let blocklist = in_force();
+    let drop = blocklist.lists().find("drop").unwrap();
+    for (continues, contents, takes_over) in [
+        (Continued::Turned(drop), Contents::TakenOver, Some(drop)),
+        (Continued::Turned(drop), Contents::Replaced(Targets::default()), None),
+        (Continued::Same(drop), Contents::Stay, None),
+        (Continued::Replaced(drop), Contents::Stay, None),
+    ] {
+        assert_eq!(wanted("drop", continues, contents).takes_over(), takes_over, "{continues:?}");
     }
+}
 
-    const HOUR: Duration = Duration::from_secs(3600);
-
-    /// In minutes from now. The inner option is none if it never expires.
-    fn left(lasting: EntryLifetime, word: &str, blocklist: &Blocklist) -> Option<Option<u64>> {
-        let until = lasting.until(word.parse().unwrap(), blocklist)?;
-        Some(until.map(|until| clock::until(until).as_secs().div_ceil(60)))
-    }
-
-    #[test]
-    fn entries_keep_expire_or_begin_their_time() {
-        let (blocklist, id) = partners();
-        let same = EntryLifetime { ttl: Some(HOUR), known: Some(id), reach: Reach::AS_GIVEN };
-        let all = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
-        let of = |lasting| all.map(|word| left(lasting, word, &blocklist));
-        assert_eq!(of(same), [Some(Some(1)), None, Some(Some(60))]);
-        assert_eq!(
-            of(EntryLifetime { known: None, ..same }),
-            [Some(Some(60)); 3],
-            "a new list, or another ttl"
-        );
-        assert_eq!(of(EntryLifetime::FOR_GOOD), [Some(None); 3]);
-    }
-
-    #[test]
-    fn widened_entry_lasts_as_long_as_its_last() {
-        let (blocklist, id) = partners();
-        let lasting = EntryLifetime { ttl: Some(HOUR), known: Some(id), reach: Reach::to(64) };
-        let wide: Target = "2001:db8::/64".parse().unwrap();
-        assert_eq!(lasting.widened(wide).map(Target::V6), Some(wide));
-        assert_eq!(EntryLifetime { ttl: None, ..lasting }.widened(wide), None);
-        assert_eq!(
-            ["192.0.2.1", "2001:db8::/48"].map(|word| lasting.widened(word.parse().unwrap())),
-            [None; 2]
-        );
-        // The named targets have different times: one has a minute left, one has expired, one is new.
-        let left = |named: &[&str], lasting| {
-            let named = named.iter().map(|word| word.parse().unwrap()).collect();
-            let until = CoveringTarget {
-                list: "partners".into(),
-                target: wide,
-                packets: BlockedPackets::default(),
-                lasting,
-                named,
-            };
-            let until = until.until(&blocklist)?;
-            Some(until.map(|until| clock::until(until).as_secs().div_ceil(60)))
-        };
-        let [soon, over, new] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
-        assert_eq!(left(&[over], lasting), None, "nobody is cut for its sake");
-        assert_eq!(left(&[over, soon], lasting), Some(Some(1)));
-        assert_eq!(left(&[new, over, soon], lasting), Some(Some(60)));
-        assert_eq!(left(&[over; 65], lasting), Some(Some(60)), "of so many nobody looks at each");
-        assert_eq!(left(&[over, soon], EntryLifetime::FOR_GOOD), Some(None));
+#[test]
+fn entries_keep_expire_or_begin_their_time() {
+    let (mut blocklist, now) = (Blocklist::default(), at(10_000));
+    let want = |word: &str, until| {
+        let want = Want::live("partners", Polarity::Allow, targets(&[word]));
+        Change::Want(Want { origin: Origin::File, until: Some(until), ..want })
+    };
+    blocklist.apply(&want("192.0.2.1", at(10_060)), now).unwrap();
+    let id = blocklist.lists().find("partners").unwrap();
+    ListChange::Spend(id, targets(&["192.0.2.2"])).apply_to(&mut blocklist, now);
+    let all = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
+    let (soon, hour) = (Some(at(10_060)), Some(at(13_600)));
+    let day = Some(24 * HOUR);
+    for (ttl, continues, ttl_before, ends) in [
+        (Some(HOUR), Continued::Same(id), Some(HOUR), [Some(soon), None, Some(hour)]),
+        (Some(HOUR), Continued::Turned(id), Some(HOUR), [Some(soon), None, Some(hour)]),
+        (Some(HOUR), Continued::Same(id), day, [Some(hour); 3]),
+        (Some(HOUR), Continued::Same(id), None, [Some(hour); 3]),
+        (Some(HOUR), Continued::Replaced(id), Some(HOUR), [Some(hour); 3]),
+        (Some(HOUR), Continued::New, None, [Some(hour); 3]),
+        (None, Continued::Same(id), Some(HOUR), [Some(None); 3]),
+        (None, Continued::Same(id), None, [Some(None); 3]),
+    ] {
+        let lifetime = Lifetime::new(ttl, continues, ttl_before);
+        let told = all.map(|word| lifetime.until(word.parse().unwrap(), &blocklist, now));
+        assert_eq!(told, ends, "{lifetime:?}");
+        assert_eq!(lifetime.goes_on(), ends[1].is_none(), "{lifetime:?}");
     }
 }

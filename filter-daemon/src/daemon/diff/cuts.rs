@@ -1,6 +1,7 @@
 //! Finds the peers of this host that a reload would cut off.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use filter_common::ports::{Clause, Port, Wants};
 use filter_common::target::Target;
@@ -89,7 +90,10 @@ impl Comparison {
             let NamedClaim { list, id, target, until, .. } = claim;
             let turned = self.turned.iter().find(|turned| turned.list == id);
             let (packets, until) = match turned {
-                Some(turned) => (turned.packets, turned.lasting.until(target, blocklist)?),
+                Some(turned) => {
+                    let now = clock::after(Duration::ZERO);
+                    (turned.packets, turned.lifetime.until(target, blocklist, now)?)
+                }
                 None => (BlockedPackets::of(blocklist, id), until),
             };
             lasts(until, moment).then_some(BlockingEntry { list, target, packets })

@@ -4,19 +4,21 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use filter_common::direction::Direction;
 use filter_common::ports::Clause;
-use filter_common::target::Target;
+use filter_common::target::{Prefix6, Target};
 
 use super::guarded::{self, GuardedAddresses, NamedGuarded};
-use super::lasting::EntryLifetime;
 use super::peers::Peers;
-use crate::blocklist::{Blocklist, Polarity, Targets, Timestamp};
+use crate::blocklist::{Blocklist, Polarity, Reach, Targets, Timestamp};
+use crate::clock;
 use crate::config::name::CONFIG_LIST;
 use crate::control::wire::diff::Role;
 use crate::daemon::covering::TargetLookup;
 use crate::daemon::reload::Loaded;
+use crate::plan::Lifetime;
 
 /// The input of a comparison.
 #[derive(Debug)]
@@ -53,8 +55,8 @@ pub struct CoveringTarget {
     pub(super) list: Arc<str>,
     pub(super) target: Target,
     pub(super) packets: BlockedPackets,
-    /// How long the entries of the list last.
-    pub(super) lasting: EntryLifetime,
+    /// How long the entries of the list stay on it.
+    pub(super) lifetime: Lifetime,
     /// The targets that the list names. A widened prefix may stand for several.
     pub(super) named: Vec<Target>,
 }
@@ -70,10 +72,11 @@ pub struct BlockedPackets {
 impl CoveringTarget {
     /// When the last of the named targets expires. The outer option is none if all have expired.
     pub(super) fn until(&self, blocklist: &Blocklist) -> Option<Option<Timestamp>> {
+        let now = clock::after(Duration::ZERO);
         if self.named.len() > MOST_NAMED {
-            return Some(self.lasting.anew());
+            return Some(self.lifetime.anew(now));
         }
-        let each = self.named.iter().filter_map(|target| self.lasting.until(*target, blocklist));
+        let each = self.named.iter().filter_map(|target| self.lifetime.until(*target, blocklist, now));
         each.reduce(|one, other| Some(one?.max(other?)))
     }
 }
@@ -94,16 +97,17 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> C
         let inline = ListedTargets::of(
             &config,
             BlockedPackets::default(),
-            EntryLifetime::FOR_GOOD,
+            (Lifetime::FOR_GOOD, Reach::AS_GIVEN),
             inline,
             Cow::Borrowed(inline),
         );
         let lists = loaded.lists.iter().filter(move |list| list.meaning.polarity == polarity);
         let lists = lists.filter_map(|list| {
             let named = list.found.targets()?;
-            let targets = list.meaning.reach.all_of(named);
+            let reach = list.meaning.reach;
+            let targets = reach.all_of(named);
             let packets = BlockedPackets { clause: list.meaning.ports, direction: list.meaning.direction };
-            Some(ListedTargets::of(&list.name, packets, EntryLifetime::on(list), named, targets))
+            Some(ListedTargets::of(&list.name, packets, (list.lifetime(), reach), named, targets))
         });
         std::iter::once(inline).chain(lists).collect::<Vec<_>>()
     };
@@ -134,7 +138,8 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> C
 struct ListedTargets<'a> {
     name: &'a Arc<str>,
     packets: BlockedPackets,
-    lasting: EntryLifetime,
+    lifetime: Lifetime,
+    reach: Reach,
     named: &'a Targets,
     /// The targets as they are blocked, widened by the list's reach.
     targets: Cow<'a, Targets>,
@@ -144,11 +149,21 @@ impl<'a> ListedTargets<'a> {
     const fn of(
         name: &'a Arc<str>,
         packets: BlockedPackets,
-        lasting: EntryLifetime,
+        (lifetime, reach): (Lifetime, Reach),
         named: &'a Targets,
         targets: Cow<'a, Targets>,
     ) -> Self {
-        Self { name, packets, lasting, named, targets }
+        Self { name, packets, lifetime, reach, named, targets }
+    }
+
+    /// The widened prefix, if it may stand for several named targets with times of their own.
+    fn widened(&self, target: Target) -> Option<Prefix6> {
+        let is_widened =
+            |prefix: &Prefix6| self.reach != Reach::AS_GIVEN && prefix.length() == self.reach.length();
+        match target {
+            Target::V4(_) => None,
+            Target::V6(prefix) => self.lifetime.ttl.and(Some(prefix)).filter(is_widened),
+        }
     }
 }
 
@@ -162,8 +177,8 @@ fn asked<'a>(lists: &'a [ListedTargets<'a>]) -> Vec<LookupOfList<'a>> {
 /// All targets in these lists that cover an address. One of them may last longer than another.
 fn covering(lists: &[LookupOfList<'_>], address: IpAddr) -> Vec<CoveringTarget> {
     let of = |(list, cover): &LookupOfList<'_>| {
-        let ListedTargets { name, packets, lasting, named, .. } = **list;
-        let named = move |target| match lasting.widened(target) {
+        let ListedTargets { name, packets, lifetime, named, .. } = **list;
+        let named = move |target| match list.widened(target) {
             Some(wide) => named.within6(wide).take(MOST_NAMED + 1).collect(),
             None => vec![target],
         };
@@ -171,7 +186,7 @@ fn covering(lists: &[LookupOfList<'_>], address: IpAddr) -> Vec<CoveringTarget> 
             list: name.clone(),
             target,
             packets,
-            lasting,
+            lifetime,
             named: named(target),
         };
         cover.all_covering(address).map(covering).collect::<Vec<_>>()
@@ -183,5 +198,65 @@ impl ComparisonInput {
     /// The configuration that was read.
     pub fn loaded(&self) -> &Loaded {
         &self.loaded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocklist::{Change, ListChange, Origin, Want};
+    use crate::plan::Continued;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn target(word: &str) -> Target {
+        word.parse().unwrap()
+    }
+
+    #[test]
+    fn only_prefix_of_the_list_reach_stands_for_others() {
+        let (name, none) = ("partners".into(), Targets::default());
+        let list = |ttl, reach| {
+            let lifetime = Lifetime { ttl, known: None };
+            let packets = BlockedPackets::default();
+            ListedTargets::of(&name, packets, (lifetime, reach), &none, Cow::Borrowed(&none))
+        };
+        let (wide, ttl) = (target("2001:db8::/64"), Some(HOUR));
+        for (ttl, reach, word, is_widened) in [
+            (ttl, Reach::to(64), "2001:db8::/64", true),
+            (None, Reach::to(64), "2001:db8::/64", false),
+            (ttl, Reach::AS_GIVEN, "2001:db8::/64", false),
+            (ttl, Reach::to(64), "2001:db8::/48", false),
+            (ttl, Reach::to(64), "192.0.2.1", false),
+        ] {
+            let widened = list(ttl, reach).widened(target(word)).map(Target::V6);
+            assert_eq!(widened, is_widened.then_some(wide), "{word}");
+        }
+    }
+
+    #[test]
+    fn widened_entry_lasts_as_long_as_its_last() {
+        let (mut blocklist, soon) = (Blocklist::default(), clock::after(Duration::from_secs(60)));
+        let one = |word| [target(word)].into_iter().collect();
+        let want = Want::live("partners", Polarity::Allow, one("192.0.2.1"));
+        let want = Change::Want(Want { origin: Origin::File, until: Some(soon), ..want });
+        blocklist.apply(&want, clock::now()).unwrap();
+        let id = blocklist.lists().find("partners").unwrap();
+        ListChange::Spend(id, one("192.0.2.2")).apply_to(&mut blocklist, clock::now());
+        let lasting = Lifetime::new(Some(HOUR), Continued::Same(id), Some(HOUR));
+        // In minutes from now.
+        let left = |named: &[&str], lifetime| {
+            let (list, target) = ("partners".into(), target("2001:db8::/64"));
+            let named = named.iter().map(|word| word.parse().unwrap()).collect();
+            let one = CoveringTarget { list, target, packets: BlockedPackets::default(), lifetime, named };
+            let until = one.until(&blocklist)?;
+            Some(until.map(|until| clock::until(until).as_secs().div_ceil(60)))
+        };
+        let [soon, over, new] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
+        assert_eq!(left(&[over], lasting), None, "nobody is cut for its sake");
+        assert_eq!(left(&[over, soon], lasting), Some(Some(1)));
+        assert_eq!(left(&[new, over, soon], lasting), Some(Some(60)));
+        assert_eq!(left(&[over; 65], lasting), Some(Some(60)), "of so many nobody looks at each");
+        assert_eq!(left(&[over, soon], Lifetime::FOR_GOOD), Some(None));
     }
 }

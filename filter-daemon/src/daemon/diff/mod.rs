@@ -1,12 +1,11 @@
 //! Compares the files with what is in force: the entries that a reload would change, and the peers that it
 //! would cut off. The files are read outside the owner (`gather`), compared page by page, and nothing is
-//! changed. `peers` finds the peers by `sockets`, `covering` the entries that cover them, `lasting` how long
-//! these last, and `cuts` the peers that would be cut off.
+//! changed. `plan` says what becomes of each list, `peers` finds the peers by `sockets`, `covering` the entries
+//! that cover them, and `cuts` the peers that would be cut off.
 
 mod cuts;
 mod gather;
 mod guarded;
-mod lasting;
 mod peers;
 
 use std::collections::HashSet;
@@ -16,16 +15,17 @@ use filter_common::target::Target;
 
 use super::interfaces::InterfacePreview;
 use super::pages::{OwnerParts, Turn, Work};
-use super::reload::{ListFinding, Loaded, LoadedList, settings_of};
+use super::reload::{ListFinding, Loaded, settings_of};
 use super::settings;
 use crate::blocklist::{
-    Blocklist, ListId, Origin, PAGE, Polarity, Reach, Settings, Strictness, Targets, Timestamp,
+    Blocklist, ListId, Meaning, Origin, PAGE, Polarity, Reach, Settings, Strictness, Targets, Timestamp,
 };
 use crate::clock;
-use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
+use crate::config::name::CONFIG_LIST;
 use crate::config::{Config, Mode};
 use crate::control::wire::diff::{EntryDifference, ListDifference, MOST_ENTRIES, Reply};
 use crate::control::wire::reload::HeldBack;
+use crate::plan::{Contents, Continued, Lifetime, Plan, PlannedList};
 use crate::source::trouble::Phrasing;
 use crate::source::well_known;
 #[cfg(test)]
@@ -33,7 +33,6 @@ pub use gather::gather_with;
 use gather::{BlockedPackets, Peer};
 pub use gather::{ComparisonInput, gather};
 pub use guarded::GuardedAddresses;
-use lasting::EntryLifetime;
 #[cfg(test)]
 pub use peers::{PeerRole, Peers};
 
@@ -70,7 +69,7 @@ pub struct Comparison {
 struct TurnedList {
     list: ListId,
     packets: BlockedPackets,
-    lasting: EntryLifetime,
+    lifetime: Lifetime,
 }
 
 /// How much of the traffic of listed sources is dropped.
@@ -87,9 +86,8 @@ struct DropStrictness {
 
 /// A list whose contents may change.
 struct ComparedList {
-    id: Option<ListId>,
-    /// The list in force that it continues with block and allow exchanged. All entries of that one leave.
-    reversed: Option<ListId>,
+    /// The list in force whose entries are compared.
+    continues: Continued,
     targets: Targets,
     told: ListDifference,
     /// Times continue, so that expired entries do not return.
@@ -115,7 +113,7 @@ enum ComparisonStage {
 impl Comparison {
     /// Starts to compare the files with what is in force.
     pub fn begin(read: ComparisonInput, now: CurrentState<'_>, blocklist: &Blocklist) -> Self {
-        let ComparisonInput { loaded, peers, guarded, unseen } = read;
+        let ComparisonInput { mut loaded, peers, guarded, unseen } = read;
         let mode = mode(&now);
         let InterfacePreview { attach, detach, faults } = now.interfaces;
         let (enforced, enforces) = (blocklist.settings().enforce, loaded.config.enforce);
@@ -125,7 +123,7 @@ impl Comparison {
             attach,
             detach,
             faults,
-            settings: mode.into_iter().chain(settings(now.config, &loaded)).collect(),
+            settings: mode.into_iter().chain(settings(now.config, &loaded, blocklist)).collect(),
             peers: peers.len() as u64,
             on_trial_until: now.on_trial_until,
             paused_until: blocklist.settings().paused.map(clock::on_the_wall),
@@ -147,7 +145,8 @@ impl Comparison {
             then: settings_of(&loaded.config).strictness(),
         };
         let stage = ComparisonStage::Come { list: 0, from: 0 };
-        let reaching = reaching(&loaded, blocklist);
+        let plan = loaded.plan(blocklist);
+        let reaching = reaching(&plan, &loaded.config, blocklist);
         let mut this = Self {
             lists: Vec::new(),
             stage,
@@ -158,7 +157,7 @@ impl Comparison {
             drops,
             reply,
         };
-        this.take(loaded, blocklist);
+        this.take(loaded, plan, blocklist);
         this
     }
 
@@ -167,107 +166,64 @@ impl Comparison {
         self.reply
     }
 
-    fn take(&mut self, loaded: Loaded, blocklist: &Blocklist) {
+    fn take(&mut self, loaded: Loaded, plan: Plan, blocklist: &Blocklist) {
         let rows = blocklist.lists();
-        let now_of = |list: &LoadedList| list.before.or(list.turned);
-        // A list that continues without `before` or `turned` exchanges block and allow.
-        let reversed_of = |list: &LoadedList| {
-            list.was.as_ref().filter(|_| now_of(list).is_none()).and_then(|was| rows.find(was))
-        };
-        let goes_on = |list| now_of(list).or_else(|| reversed_of(list));
-        let continued: HashSet<ListId> = loaded.lists.iter().filter_map(goes_on).collect();
-        self.compare(rows.find(CONFIG_LIST), CONFIG_LIST, Polarity::Block, loaded.block);
-        let allow = rows.find(CONFIG_ALLOW_LIST);
-        if allow.is_some() || !loaded.allow.is_empty() {
-            self.compare(allow, CONFIG_ALLOW_LIST, Polarity::Allow, loaded.allow);
-        }
         for list in loaded.lists {
-            let (before, keeps, lasting) = (now_of(&list), list.keeps_entries_of(), EntryLifetime::on(&list));
-            let (reversed, is_alike) = (reversed_of(&list), list.is_alike(rows));
-            let turned = before.filter(|_| list.before.is_none()).map(|id| rows.get(id));
-            let before_ports = turned.filter(|row| blocklist.clause(row) != list.meaning.ports);
-            let before_ports = before_ports.map(|row| ports_told(blocklist.clause(row)));
-            let direction_before = turned.filter(|row| row.direction != list.meaning.direction);
-            let direction_before = direction_before.map(|row| row.direction.name().to_owned());
-            let is_turned = before_ports.is_some() || direction_before.is_some();
-            let targets = match list.found {
-                ListFinding::Unchanged => None,
-                ListFinding::Awaited => {
-                    self.reply.not_fetched.push(list.name.to_string());
-                    None
-                }
-                ListFinding::Accepted { targets, .. } => Some(targets),
-                ListFinding::Doubted { told, targets, .. } => {
+            match list.found {
+                ListFinding::Awaited => self.reply.not_fetched.push(list.name.to_string()),
+                ListFinding::Doubted { told, .. } => {
                     let (list, since) = (list.name.to_string(), clock::now().secs());
                     self.reply.held_back.push(HeldBack { list, since, told });
-                    targets
                 }
-            };
-            let was = list.was.filter(|was| *was != list.name).map(|was| was.to_string());
-            let ports = list.meaning.ports.map(|clause| clause.to_string());
-            let direction = list.meaning.direction.unusual_name().map(str::to_owned);
-            let packets = BlockedPackets { clause: list.meaning.ports, direction: list.meaning.direction };
-            self.turned.extend(keeps.map(|id| TurnedList { list: id, packets, lasting }));
-            match targets.or_else(|| reversed.map(|_| Targets::default())) {
-                Some(targets) => {
-                    self.compare(before, &list.name, list.meaning.polarity, targets);
-                    if let Some(compared) = self.lists.last_mut() {
-                        let told = &mut compared.told;
-                        (told.was, told.ports, told.ports_before) = (was, ports, before_ports);
-                        (told.direction, told.direction_before) = (direction, direction_before);
-                        compared.goes_on = lasting.goes_on();
-                        compared.is_alike = is_alike;
-                        compared.reverses(reversed);
-                    }
-                    self.replaced.extend(reversed);
-                }
-                None if before.is_some() && was.is_none() && !is_turned => {
-                    self.reply.unchanged += u64::from(is_alike);
-                }
-                None => {
-                    let come = keeps.filter(|_| before.is_none()).map_or(0, |id| rows.get(id).entries);
-                    self.reply.lists.push(ListDifference {
-                        name: list.name.to_string(),
-                        was,
-                        ports,
-                        ports_before: before_ports,
-                        direction,
-                        direction_before,
-                        allows: list.meaning.polarity == Polarity::Allow,
-                        new: before.is_none(),
-                        come,
-                        ..ListDifference::default()
-                    });
-                }
+                ListFinding::Accepted { .. } | ListFinding::Unchanged => {}
             }
         }
-        let gone = rows.iter().filter(|(id, list)| list.origin == Origin::File && !continued.contains(id));
-        for (id, list) in gone {
-            self.compare(Some(id), list.called(), list.polarity, Targets::default());
-            if let Some(compared) = self.lists.last_mut() {
-                compared.told.gone = true;
+        for list in plan.lists {
+            self.take_list(list, blocklist);
+        }
+        for id in plan.gone {
+            let list = rows.get(id);
+            let (name, allows) = (list.called().to_string(), list.polarity == Polarity::Allow);
+            let told = ListDifference { name, allows, gone: true, ..ListDifference::default() };
+            self.compare(Continued::Same(id), Targets::default(), told, (false, false));
+        }
+    }
+
+    fn take_list(&mut self, list: PlannedList, blocklist: &Blocklist) {
+        let (is_alike, takes_over) = (list.is_alike(blocklist), list.takes_over());
+        let told = difference(&list, blocklist);
+        let PlannedList { meaning, continues, lifetime, contents, .. } = list;
+        let packets = BlockedPackets { clause: meaning.ports, direction: meaning.direction };
+        self.turned.extend(takes_over.map(|list| TurnedList { list, packets, lifetime }));
+        match contents {
+            Contents::Replaced(targets) => {
+                self.compare(continues, targets, told, (lifetime.goes_on(), is_alike));
+            }
+            // All entries of the list in force leave.
+            Contents::Stay | Contents::TakenOver if continues.replaced().is_some() => {
+                self.compare(continues, Targets::default(), told, (false, false));
+            }
+            Contents::Stay | Contents::TakenOver => {
+                let is_called_so = continues.alive().is_some() && told.was.is_none();
+                if is_called_so && told.ports_before.is_none() && told.direction_before.is_none() {
+                    self.reply.unchanged += u64::from(is_alike);
+                } else {
+                    self.reply.lists.push(told);
+                }
             }
         }
     }
 
-    fn compare(&mut self, id: Option<ListId>, name: &str, polarity: Polarity, targets: Targets) {
-        self.replaced.extend(id);
-        let told = ListDifference {
-            name: name.to_owned(),
-            allows: polarity == Polarity::Allow,
-            new: id.is_none() && ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&name),
-            ..ListDifference::default()
-        };
-        self.lists.push(ComparedList {
-            id,
-            reversed: None,
-            targets,
-            told,
-            goes_on: false,
-            is_alike: false,
-            stay: 0,
-            needed: Vec::new(),
-        });
+    fn compare(
+        &mut self,
+        continues: Continued,
+        targets: Targets,
+        told: ListDifference,
+        (goes_on, is_alike): (bool, bool),
+    ) {
+        self.replaced.extend(continues.id());
+        let (stay, needed) = (0, Vec::new());
+        self.lists.push(ComparedList { continues, targets, told, goes_on, is_alike, stay, needed });
     }
 
     fn come(&mut self, list: usize, from: usize, blocklist: &Blocklist) -> ComparisonStage {
@@ -280,9 +236,10 @@ impl Comparison {
             self.reply.warnings.extend(well_known::sentence(&format!("{what} would have new"), needed));
             return ComparisonStage::Go { list, after: None };
         }
-        let absent = blocklist.not_on(compared.id, &page);
+        let alive = compared.continues.alive();
+        let absent = blocklist.not_on(alive, &page);
         compared.stay += (page.len() - absent.len()) as u64;
-        let come = match compared.id.filter(|_| compared.goes_on) {
+        let come = match alive.filter(|_| compared.goes_on) {
             Some(id) => blocklist.new_on(id, &absent),
             None => absent,
         };
@@ -296,11 +253,11 @@ impl Comparison {
 
     fn go(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> ComparisonStage {
         let Some(compared) = self.lists.get_mut(list) else { return ComparisonStage::Peers(0) };
-        let now = compared.id.or(compared.reversed);
+        let (now, is_replaced) = (compared.continues.id(), compared.continues.replaced().is_some());
         let entries = now.map_or(0, |id| blocklist.lists().get(id).entries);
         let is_more = entries > compared.stay + compared.told.go;
         if let Some(id) = now.filter(|_| is_more) {
-            let goes = |target| compared.reversed.is_some() || !compared.targets.contains(target);
+            let goes = |target| is_replaced || !compared.targets.contains(target);
             let (over, next) = blocklist.to_release(id, after, goes);
             compared.told.go += over.len() as u64;
             note(&mut self.reply, &compared.told, &over, false);
@@ -319,15 +276,6 @@ impl Comparison {
             self.reply.unchanged += u64::from(compared.is_alike);
         }
         ComparisonStage::Come { list: list + 1, from: 0 }
-    }
-}
-
-impl ComparedList {
-    /// Records that it continues this list in force with block and allow exchanged.
-    fn reverses(&mut self, reversed: Option<ListId>) {
-        self.reversed = reversed;
-        self.told.new = self.told.new && reversed.is_none();
-        self.told.allows_before = reversed.map(|_| !self.told.allows);
     }
 }
 
@@ -353,14 +301,14 @@ fn mode(now: &CurrentState<'_>) -> Option<String> {
 }
 
 /// The settings other than `enforce` and `mode` that would change.
-fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
+fn settings(now: &Config, loaded: &Loaded, blocklist: &Blocklist) -> Vec<String> {
     let then = &loaded.config;
     let held_back = loaded.lists.iter().filter_map(|list| match &list.found {
         ListFinding::Doubted { targets, .. } => Some((&*list.name, targets.is_some())),
         ListFinding::Accepted { .. } | ListFinding::Unchanged | ListFinding::Awaited => None,
     });
     let held_back = held_back.collect();
-    let renamed = loaded.renamed();
+    let renamed = loaded.renamed(blocklist.lists());
     let reload =
         settings::ReloadContext { mood: Phrasing::Would, restores: false, renamed: &renamed, held_back };
     settings::changed(now, then, &reload)
@@ -371,18 +319,35 @@ fn ports_told(clause: Option<Clause>) -> String {
     clause.map_or_else(|| "all".to_owned(), |clause| clause.to_string())
 }
 
-/// Existing lists that would change their reach.
-fn reaching(loaded: &Loaded, blocklist: &Blocklist) -> Vec<(ListId, Reach)> {
+/// How a list would differ, except for its entries.
+fn difference(list: &PlannedList, blocklist: &Blocklist) -> ListDifference {
     let rows = blocklist.lists();
-    let files = loaded
-        .lists
-        .iter()
-        .filter_map(|list| Some((list.before.or_else(|| list.keeps_entries_of())?, list.meaning.reach)));
+    let Meaning { polarity, ports, direction, .. } = list.meaning;
+    let turned = list.continues.turned().map(|id| rows.get(id));
+    let before_ports = turned.filter(|row| blocklist.clause(row) != ports);
+    let direction_before = turned.filter(|row| row.direction != direction);
+    ListDifference {
+        name: list.name.to_string(),
+        was: list.name_before(blocklist).map(ToString::to_string),
+        ports: ports.map(|clause| clause.to_string()),
+        ports_before: before_ports.map(|row| ports_told(blocklist.clause(row))),
+        direction: direction.unusual_name().map(str::to_owned),
+        direction_before: direction_before.map(|row| row.direction.name().to_owned()),
+        allows: polarity == Polarity::Allow,
+        allows_before: list.continues.replaced().map(|_| polarity != Polarity::Allow),
+        new: list.continues == Continued::New && list.origin == Origin::File,
+        ..ListDifference::default()
+    }
+}
+
+/// Existing lists that would change their reach.
+fn reaching(plan: &Plan, config: &Config, blocklist: &Blocklist) -> Vec<(ListId, Reach)> {
+    let rows = blocklist.lists();
     let live = rows.live(Polarity::Block).map(|id| {
-        let said = loaded.config.live.iter().find(|said| said.name.as_str() == &*rows.get(id).name);
+        let said = config.live.iter().find(|said| said.name.as_str() == &*rows.get(id).name);
         (id, said.map_or(Reach::AS_GIVEN, |said| Reach::to(said.ipv6_prefix)))
     });
-    files.chain(live).filter(|(list, reach)| rows.get(*list).reach != *reach).collect()
+    plan.reaches().chain(live).filter(|(list, reach)| rows.get(*list).reach != *reach).collect()
 }
 
 fn note(reply: &mut Reply, list: &ListDifference, targets: &Targets, comes: bool) {

@@ -1,7 +1,6 @@
 //! Applies the loaded configuration at a start, in a blocklist that no filter enforces yet.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::{ListRows, Loaded, warnings};
 use crate::blocklist::{Blocklist, Change, EntryTimes, ListChange, Record, Settings, TimedTargets};
@@ -32,19 +31,14 @@ pub fn begin_with(
     sources: &mut SourceReadings,
 ) -> Result<(Config, Reloaded, Vec<ListToKeep>), DaemonError> {
     let mut rows = ListRows::take(&mut loaded, blocklist, sources)?;
+    rows.counts_from_copies = true;
     let now = clock::now();
     blocklist.apply(&Change::Settings(settings_of(&loaded.config)), now)?;
     let mut reloaded = Reloaded::default();
     for (id, targets) in std::mem::take(&mut rows.contents) {
         warnings::of_contents(blocklist.lists().get(id), &targets, &mut reloaded.warnings);
         let (list, polarity) = (blocklist.lists().get(id).name.clone(), blocklist.lists().get(id).polarity);
-        let accepted = rows.accepted(id);
-        let since = accepted.map_or(now, |accepted| accepted.at).min(now);
-        let until = |ttl: Duration| match accepted {
-            Some(accepted) => accepted.until(ttl, clock::after(Duration::ZERO)),
-            None => clock::after(ttl),
-        };
-        let until = rows.stay(id).map(|stay| until(stay.ttl));
+        let (since, until) = (rows.since(id), rows.until(id));
         let times = match until {
             Some(_) => rows.timed.begin(id, targets, (since, until), (rows.stays_copied(id), now)),
             None => {

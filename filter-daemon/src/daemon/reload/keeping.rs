@@ -1,6 +1,8 @@
 //! A list whose ports change becomes a new list that continues the old one. If its file is not accepted and
 //! there is no copy, it takes over the entries of the old one. Its entries keep their times.
 
+use std::time::Duration;
+
 use filter_common::target::Target;
 
 use super::{ReloadStage, RunningReload};
@@ -36,8 +38,8 @@ impl RunningReload {
         (polarity, list, from): (Polarity, usize, usize),
         protection: &mut Protection,
     ) -> ReloadStage {
-        let ttl = self.rows.stay(id).map(|stay| stay.ttl);
-        let new = (clock::now(), ttl.map(clock::after));
+        let until = self.rows.lifetime(id).anew(clock::after(Duration::ZERO));
+        let new = (clock::now(), until);
         let (seen, runs) = times(page, turned, new, protection.blocklist());
         let row = protection.blocklist().lists().get(id);
         let (name, origin) = (row.name.clone(), row.origin);

@@ -26,7 +26,7 @@ impl RunningReload {
         let is_longer = |id: &ListId, than: usize| {
             let list = lists.get(*id);
             // If its entries expire, some that are named may be missing.
-            list.polarity == polarity && (list.entries > than as u64 || self.rows.stay(*id).is_some())
+            list.polarity == polarity && (list.entries > than as u64 || self.rows.expires(*id))
         };
         let ListRows { contents, gone, reaching, .. } = &self.rows;
         let is_reaching = polarity == Polarity::Block && !reaching.is_empty();
@@ -53,7 +53,7 @@ impl RunningReload {
         };
         let row = protection.blocklist().lists().get(id);
         // If its entries expire, some that are named may be missing.
-        let may_leave = row.entries > targets.len() as u64 || self.rows.stay(id).is_some();
+        let may_leave = row.entries > targets.len() as u64 || self.rows.expires(id);
         if row.polarity != polarity || !may_leave {
             return ReloadStage::Leave { polarity, list: list + 1, after: None };
         }

@@ -9,13 +9,14 @@ use super::find::{self, ListFinding, find};
 use super::matching::{self, KnownList, meaning_of};
 use super::sources::ListSources;
 use super::way_back::WayBack;
-use crate::blocklist::{Blocklist, EntryTimes, ListId, ListRegistry, Meaning, Origin, Targets};
+use crate::blocklist::{Blocklist, EntryTimes, ListRegistry, Meaning, Origin, Targets};
 use crate::clock;
 use crate::config::{Config, ListConfig};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::Renamed;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::ConfigurationCopy;
+use crate::plan::{Contents, Continued, Lifetime, Plan, PlannedList};
 use crate::source::reading::{AcceptedSource, SourceReadings};
 use crate::source::trouble::{Phrasing, still};
 use crate::source::{Limits, ReadOptions};
@@ -50,12 +51,8 @@ pub struct LoadedList {
     pub ttl: Option<Duration>,
     /// The polarity, ports and reach of its entries.
     pub meaning: Meaning,
-    /// The list that it continues, perhaps under another name or with another file.
-    pub before: Option<ListId>,
-    /// The list in force that it continues with other ports.
-    pub turned: Option<ListId>,
-    /// The name of the list in force that it continues, whatever happens to the entries.
-    pub was: Option<Arc<str>>,
+    /// The list in force that it continues.
+    pub continues: Continued,
     /// How long the entries of that list stay on it.
     pub ttl_before: Option<Duration>,
     /// When its entries were added and expire, if its copy says so. Used at a start and for a rollback.
@@ -68,7 +65,7 @@ pub struct LoadedList {
 }
 
 impl LoadedList {
-    fn of(list: &ListConfig, before: Option<ListId>, found: ListFinding) -> Self {
+    fn of(list: &ListConfig, continues: Continued, found: ListFinding) -> Self {
         Self {
             name: list.name.as_str().into(),
             path: list.path.clone(),
@@ -76,9 +73,7 @@ impl LoadedList {
             meaning: meaning_of(list),
             how: list.how.clone(),
             limits: list.limits,
-            before,
-            turned: None,
-            was: None,
+            continues,
             ttl_before: None,
             times: None,
             found,
@@ -102,11 +97,45 @@ pub fn known(blocklist: &Blocklist, sources: &SourceReadings) -> Vec<KnownList> 
 }
 
 impl LoadedList {
-    /// Records the list in force that this one continues.
+    /// Records the list in force that has its name or its file. If nothing else is said of that, it is
+    /// replaced.
     fn which_was(self, before: Option<&KnownList>) -> Self {
-        let in_force = before.filter(|before| before.id.is_some());
-        let ttl_before = in_force.and_then(|before| before.reading.ttl);
-        Self { was: in_force.map(|before| before.name.clone()), ttl_before, ..self }
+        let in_force = before.and_then(|before| Some((before.id?, before.reading.ttl)));
+        let Some((id, ttl_before)) = in_force else { return self };
+        let continues = match self.continues {
+            Continued::New => Continued::Replaced(id),
+            known @ (Continued::Same(_) | Continued::Turned(_) | Continued::Replaced(_)) => known,
+        };
+        Self { continues, ttl_before, ..self }
+    }
+
+    /// How long its entries stay on it.
+    pub fn lifetime(&self) -> Lifetime {
+        Lifetime::new(self.ttl, self.continues, self.ttl_before)
+    }
+
+    /// What it would be, with the targets that were read.
+    fn planned(&mut self) -> PlannedList {
+        let contents = match (&mut self.found, self.continues) {
+            (ListFinding::Accepted { targets, .. }, _)
+            | (ListFinding::Doubted { targets: Some(targets), .. }, _) => {
+                Contents::Replaced(std::mem::take(targets))
+            }
+            // Its file is not accepted and there is no copy.
+            (ListFinding::Doubted { targets: None, .. } | ListFinding::Awaited, Continued::Turned(_)) => {
+                Contents::TakenOver
+            }
+            (ListFinding::Doubted { targets: None, .. } | ListFinding::Awaited, _)
+            | (ListFinding::Unchanged, _) => Contents::Stay,
+        };
+        PlannedList {
+            name: self.name.clone(),
+            origin: Origin::File,
+            meaning: self.meaning,
+            continues: self.continues,
+            lifetime: self.lifetime(),
+            contents,
+        }
     }
 
     /// Takes the times of the entries from the copy. With another `ttl`, or if block and allow were
@@ -143,7 +172,7 @@ impl LoadedList {
                 ListFinding::Accepted { .. } | ListFinding::Doubted { targets: Some(_), accepted: None, .. }
             );
             return if says_it {
-                Self::of(list, None, found)
+                Self::of(list, Continued::New, found)
             } else {
                 Self::as_before(list, was, found, sources.mood())
             };
@@ -154,7 +183,12 @@ impl LoadedList {
         let blocks_as_before =
             |known: &&KnownList| known.meaning.is_none_or(|was| !was.is_reverse_of(&meaning_of(list)));
         let turned = before.filter(blocks_as_before).and_then(|known| known.turned);
-        Self { turned, ..Self::of(list, before.and_then(|known| known.id), found) }
+        let continues = match (before.and_then(|known| known.id), turned) {
+            (Some(id), _) => Continued::Same(id),
+            (None, Some(id)) => Continued::Turned(id),
+            (None, None) => Continued::New,
+        };
+        Self::of(list, continues, found)
     }
 
     /// Reads this list again for its copy, which the disk refused. Returns nothing if the file has changed or
@@ -173,56 +207,45 @@ impl LoadedList {
         };
         let accepted =
             AcceptedSource { stamp: accepted.stamp, ..Some(known).filter(|known| is_same(known))?.clone() };
-        Some(Self::of(list, before.id, ListFinding::Accepted { targets, accepted, draft, read, remarks }))
+        Some(Self::of(list, before.same(), ListFinding::Accepted { targets, accepted, draft, read, remarks }))
     }
 
     /// Keeps this list as it was `before`. A block list does not become an allow list, nor the reverse, until
     /// a file is accepted.
     fn as_before(list: &ListConfig, before: &KnownList, found: ListFinding, mood: Phrasing) -> Self {
-        let mut this = Self::of(list, before.id, found);
+        let mut this = Self::of(list, before.same(), found);
         let Some(meaning) = before.reversed_by(list) else { return this };
         if let ListFinding::Doubted { told, .. } = &mut this.found {
             *told = still(told.clone(), meaning.allows(), mood);
         }
         Self { meaning, ttl: before.ttl(), ..this }
     }
-
-    /// Whether it keeps its name, its meaning and its `ttl`. Its entries may change.
-    pub fn is_alike(&self, lists: &ListRegistry) -> bool {
-        let is_alike = |id| (self.ttl_before, lists.get(id).reach) == (self.ttl, self.meaning.reach);
-        self.was.as_ref() == Some(&self.name) && self.before.is_some_and(is_alike)
-    }
-
-    /// The list in force whose entries keep their times on this one: it has the same `ttl`.
-    pub fn keeps_times_of(&self) -> Option<ListId> {
-        self.before.or(self.turned).filter(|_| self.ttl.is_some() && self.ttl == self.ttl_before)
-    }
-
-    /// The list in force whose entries it takes over, because its file is not accepted and there is no copy.
-    pub fn keeps_entries_of(&self) -> Option<ListId> {
-        let has_none =
-            matches!(self.found, ListFinding::Doubted { targets: None, .. } | ListFinding::Awaited);
-        self.turned.filter(|_| has_none)
-    }
 }
 
 impl Loaded {
+    /// What it would change. The targets that were read go into the plan.
+    pub fn plan(&mut self, in_force: &Blocklist) -> Plan {
+        let inline = [&mut self.block, &mut self.allow].map(std::mem::take);
+        Plan::new(in_force, inline, self.lists.iter_mut().map(LoadedList::planned))
+    }
+
     /// The names of lists that are not in force yet.
     pub fn new_lists(&self) -> Vec<String> {
-        let new = self.lists.iter().filter(|list| list.was.is_none());
+        let new = self.lists.iter().filter(|list| list.continues == Continued::New);
         new.map(|list| list.name.to_string()).collect()
     }
 
     /// The lists in force that have files and are not continued.
     pub fn gone_lists(&self, lists: &ListRegistry) -> Vec<String> {
-        let goes_on: HashSet<_> = self.lists.iter().filter_map(|list| list.was.as_ref()).collect();
-        let files = lists.iter().filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| &list.name);
-        files.filter(|name| !goes_on.contains(name)).map(ToString::to_string).collect()
+        let goes_on: HashSet<_> = self.lists.iter().filter_map(|list| list.continues.id()).collect();
+        let gone = lists.iter().filter(|(id, list)| list.origin == Origin::File && !goes_on.contains(id));
+        gone.map(|(_, list)| list.name.to_string()).collect()
     }
 
     /// The lists that have another name in force.
-    pub fn renamed(&self) -> Vec<Renamed> {
-        let all = self.lists.iter().filter_map(|list| Some((list.was.as_ref()?, &list.name)));
+    pub fn renamed(&self, lists: &ListRegistry) -> Vec<Renamed> {
+        let all =
+            self.lists.iter().filter_map(|list| Some((&lists.get(list.continues.id()?).name, &list.name)));
         let others = all.filter(|(was, is)| was != is);
         let mut renamed: Vec<_> =
             others.map(|(was, is)| Renamed { from: was.to_string(), to: is.to_string() }).collect();
@@ -291,7 +314,7 @@ impl Loaded {
                 return again.which_was(before);
             }
             let this = before.map_or_else(
-                || LoadedList::of(list, None, ListFinding::Unchanged),
+                || LoadedList::of(list, Continued::New, ListFinding::Unchanged),
                 |before| LoadedList::as_before(list, before, ListFinding::Unchanged, Phrasing::Is),
             );
             this.which_was(before)
@@ -320,7 +343,7 @@ impl Loaded {
             let had_nothing = way_back.is_some_and(|way_back| way_back.has_nothing_of(list.name.as_str()));
             if had_nothing && copy.is_none() && list.feed.is_none() {
                 // It gets a new row. The record of the reading on trial is dropped.
-                return LoadedList::of(list, None, find::nothing_again(list)).which_was(before);
+                return LoadedList::of(list, Continued::New, find::nothing_again(list)).which_was(before);
             }
             let found = find::restored(list, &file, copy, |accepted| {
                 let held = way_back.and_then(|way_back| way_back.read(accepted, &list.how));
@@ -340,7 +363,7 @@ impl Loaded {
             // Its earlier meaning may have been kept until a file is accepted.
             let this = match copy.filter(|copy| copy.reversed_by(list).is_some()) {
                 Some(was) => LoadedList::as_before(list, was, found, Phrasing::Is),
-                None => LoadedList::of(list, None, found),
+                None => LoadedList::of(list, Continued::New, found),
             };
             let this = this.timed(copy, |accepted| {
                 let held = way_back.and_then(|way_back| way_back.times(accepted));
@@ -349,7 +372,8 @@ impl Loaded {
             let is_same = |known: &&KnownList| {
                 known.meaning.is_none_or(|meaning| !meaning.is_other_than(&this.meaning))
             };
-            LoadedList { before: before.filter(is_same).and_then(|known| known.id), ..this }.which_was(before)
+            let continues = before.filter(is_same).map_or(Continued::New, KnownList::same);
+            LoadedList { continues, ..this }.which_was(before)
         });
         let lists = lists.collect();
         Self { restores: true, ..Self::of(config, lists) }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::blocklist::{ListId, Meaning, Polarity, Reach};
 use crate::config::ListConfig;
+use crate::plan::Continued;
 use crate::source::database;
 use crate::source::reading::{SourceReading, SourceStamp};
 use crate::source::trouble::ListFallback;
@@ -110,6 +111,11 @@ impl KnownList {
             accepted.stamp = None;
         }
         unread
+    }
+
+    /// Says that a list stays this one, if it is in force.
+    pub fn same(&self) -> Continued {
+        self.id.map_or(Continued::New, Continued::Same)
     }
 
     /// The record for a list whose ports change. This is a new list, and there may be a copy of it. If not,

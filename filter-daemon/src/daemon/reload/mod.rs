@@ -218,7 +218,7 @@ impl RunningReload {
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
         let (origin, polarity, list) = (list.origin, list.polarity, list.name.clone());
-        let (shorten, until) = (self.rows.stay(id).is_some(), self.rows.until(id));
+        let (shorten, until) = (self.rows.expires(id), self.rows.until(id));
         let targets = self.entering(id, targets, blocklist);
         Change::Want(Want { origin, until, shorten, ..Want::live(list, polarity, targets) })
     }
@@ -226,10 +226,12 @@ impl RunningReload {
     /// Those of the targets that the list asks for. Existing entries keep their times, and expired ones do not begin
     /// again.
     fn entering(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Targets {
-        match self.rows.stay(id) {
-            Some(_) if self.rows.is_over(id) => blocklist.there_on(id, &targets),
-            Some(stay) if !stay.is_new => blocklist.new_on(id, &targets),
-            Some(_) | None => targets,
+        if self.rows.is_over(id) {
+            blocklist.there_on(id, &targets)
+        } else if self.rows.lifetime(id).goes_on() {
+            blocklist.new_on(id, &targets)
+        } else {
+            targets
         }
     }
 }

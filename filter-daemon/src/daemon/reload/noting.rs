@@ -1,7 +1,7 @@
 //! Looks up at the end of a reload, page by page, when the entries of its lists were added and expire. The
 //! copies of lists with a `ttl` store it.
 
-use super::rows::{FoundList, ListLifetime};
+use super::rows::FoundList;
 use super::{ListFinding, ListRows, ReloadStage, RunningReload};
 use crate::blocklist::{ListId, PAGE};
 use crate::daemon::pages::{OwnerParts, Turn};
@@ -19,7 +19,7 @@ impl RunningReload {
             return (ReloadStage::Ended(Ok(())), Turn::Done);
         };
         let next = ReloadStage::Note { list: list + 1, from: 0 };
-        if self.rows.stay(*id).is_none() || self.rows.is_told(*id, parts.sources) {
+        if !self.rows.expires(*id) || self.rows.is_told(*id, parts.sources) {
             return (next, Turn::More);
         }
         let page = targets.page(from, PAGE);
@@ -48,8 +48,7 @@ impl ListRows {
                 && reading.how == found.how.to_string()
         };
         let is_same = self.found.iter().any(|found| found.id == id && is_same(found));
-        let goes_on =
-            !self.made.contains(&id) && self.stay(id).is_some_and(|ListLifetime { is_new, .. }| !is_new);
+        let goes_on = !self.made.contains(&id) && self.lifetime(id).goes_on();
         is_same && is_written && goes_on && !self.restores
     }
 }

@@ -1,7 +1,7 @@
 //! Gives the lists of a new configuration their rows before anything enters, and undoes this if it is
 //! refused. The rows reserve their names even while they are empty.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,12 @@ use super::load::{Loaded, LoadedList};
 use super::reaching::ReachChanges;
 use super::timed::ListTimes;
 use super::warnings;
-use crate::blocklist::{
-    Blocklist, Change, ListChange, ListId, Meaning, Origin, Polarity, Refusal, Targets, Timestamp,
-};
+use crate::blocklist::{Blocklist, Change, ListChange, ListId, Origin, Refusal, Targets, Timestamp};
 use crate::clock;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Renamed, Reply as Reloaded};
-use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ListToKeep;
+use crate::plan::{Contents, Lifetime, Plan, PlannedList};
 use crate::source::copies::CopySource;
 use crate::source::reading::{AcceptedSource, ListTrouble, SourceReading, SourceReadings};
 use crate::source::{Limits, ReadOptions};
@@ -35,12 +33,12 @@ pub struct ListRows {
     pub kept: Vec<(ListId, usize)>,
     /// Lists whose existing entries change their reach.
     pub reaching: ReachChanges,
-    /// How long the entries of lists with a `ttl` stay, and whether that is new.
-    stays: HashMap<ListId, ListLifetime>,
-    /// For lists whose ports changed: the list whose times they continue.
-    turned: HashMap<ListId, ListId>,
+    /// How long the entries of its lists stay.
+    lifetimes: HashMap<ListId, Lifetime>,
     /// The entries are restored, and count from when their copies say.
     pub restores: bool,
+    /// The entries count from when their files were accepted, as at a start.
+    pub counts_from_copies: bool,
     /// When restored entries would have expired: first as the filterd that tried knows it, then from their
     /// copies.
     ends: [Option<Arc<Expiries>>; 2],
@@ -67,121 +65,93 @@ pub struct FoundList {
     pub found: ListFinding,
 }
 
-/// How long the entries of a list stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ListLifetime {
-    /// The `ttl` of the list.
-    pub ttl: Duration,
-    /// The list had another `ttl` before, so all its entries count anew.
-    pub is_new: bool,
-}
-
 impl ListRows {
     /// Makes rows for new lists, and renames those that continue.
     pub fn take(
         loaded: &mut Loaded,
         blocklist: &mut Blocklist,
         sources: &mut SourceReadings,
-    ) -> Result<Self, DaemonError> {
+    ) -> Result<Self, Refusal> {
         let come_and_gone = [loaded.new_lists(), loaded.gone_lists(blocklist.lists())];
-        let continued: HashSet<ListId> = loaded.lists.iter().filter_map(|list| list.before).collect();
-        let rows = blocklist.lists().iter();
-        let gone: Vec<ListId> = rows
-            .filter(|(id, list)| list.origin == Origin::File && !continued.contains(id))
-            .map(|(id, _)| id)
-            .collect();
-        let plain = |name: &str, polarity| (name.into(), Origin::Config, Meaning::plain(polarity));
-        let config = match blocklist.lists().find(CONFIG_LIST) {
-            Some(config) => config,
-            None => make(blocklist, plain(CONFIG_LIST, Polarity::Block))?,
-        };
-        let (allow, mut made) = (blocklist.lists().find(CONFIG_ALLOW_LIST), Vec::new());
-        // The list is made only if the configuration allows something.
-        let allow = match allow {
-            None if loaded.allow.is_empty() => None,
-            None => {
-                let id = make(blocklist, plain(CONFIG_ALLOW_LIST, Polarity::Allow))?;
-                made.push(id);
-                Some(id)
-            }
-            allow => allow,
-        };
+        let renamed = loaded.renamed(blocklist.lists());
+        let Plan { lists, mut gone } = loaded.plan(blocklist);
+        // A list that is replaced leaves as one that is no longer named.
+        gone.extend(lists.iter().filter_map(|list| list.continues.turned().or(list.continues.replaced())));
+        let files = || lists.iter().filter(|list| list.origin == Origin::File);
+        let names: Vec<_> =
+            files().filter_map(|list| Some((list.continues.same()?, list.name.clone()))).collect();
         let name_of = |id: &ListId| (*id, blocklist.lists().get(*id).name.clone());
-        let names_before: Vec<_> = continued.iter().chain(&gone).map(name_of).collect();
-        let renamed =
-            loaded.lists.iter().filter_map(|list| Some((list.before?, list.name.clone()))).collect();
+        let names_before = names.iter().map(|(id, _)| id).chain(&gone).map(name_of).collect();
+        let alike = files().filter(|list| list.is_alike(blocklist));
+        let alike = alike.filter_map(|list| list.continues.same()).collect();
         // A list that is gone must not reserve its name.
-        ListChange::Rename { renamed, going: gone.clone() }.apply_to(blocklist, clock::now());
-        let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
-        contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
-        let reaching = ReachChanges::live(&loaded.config.live, blocklist);
-        let (stays, turned, found, kept) = (HashMap::new(), HashMap::new(), Vec::new(), Vec::new());
-        let (restores, renamed) = (loaded.restores, loaded.renamed());
+        ListChange::Rename { renamed: names, going: gone.clone() }.apply_to(blocklist, clock::now());
         let mut this = Self {
-            contents,
+            contents: Vec::new(),
             gone,
-            kept,
-            reaching,
-            stays,
-            turned,
-            restores,
+            kept: Vec::new(),
+            reaching: ReachChanges::live(&loaded.config.live, blocklist),
+            lifetimes: HashMap::new(),
+            restores: loaded.restores,
+            counts_from_copies: loaded.restores,
             ends: [None, None],
             timed: ListTimes::default(),
-            found,
-            made,
-            alike: Vec::new(),
+            found: Vec::new(),
+            made: Vec::new(),
+            alike,
             names_before,
             renamed,
             come_and_gone,
         };
-        for list in loaded.lists.drain(..) {
-            this.take_list(list, blocklist, sources)?;
+        let mut files = loaded.lists.drain(..);
+        for list in lists {
+            let file = if list.origin == Origin::File { files.next() } else { None };
+            this.take_list(list, file, blocklist, sources)?;
         }
         Ok(this)
     }
 
     fn take_list(
         &mut self,
-        list: LoadedList,
+        list: PlannedList,
+        file: Option<LoadedList>,
         blocklist: &mut Blocklist,
         sources: &mut SourceReadings,
-    ) -> Result<(), DaemonError> {
-        let keeps = list.keeps_entries_of();
-        self.alike.extend(list.before.filter(|_| list.is_alike(blocklist.lists())));
-        let is_new = list.keeps_times_of().is_none();
-        let LoadedList { name, path, ttl, meaning, how, limits, before, turned, times, ttl_before, .. } =
-            list;
-        let mut found = list.found;
-        let id = match before {
+    ) -> Result<(), Refusal> {
+        let takes_over = list.takes_over();
+        let PlannedList { name, origin, meaning, continues, lifetime, contents } = list;
+        let id = match continues.same() {
             Some(id) => {
                 self.reaching.begin(id, meaning.reach, blocklist);
                 id
             }
             None => {
-                let id = make(blocklist, (name.clone(), Origin::File, meaning))?;
+                let make = Change::Make { name: name.clone(), origin, meaning };
+                let made = blocklist.apply(&make, clock::now())?.made;
+                let id = made.expect("what is not refused is made");
                 self.made.push(id);
                 id
             }
         };
-        self.stays.extend(ttl.map(|ttl| (id, ListLifetime { ttl, is_new })));
-        times.into_iter().for_each(|times| self.timed.tells(id, name.clone(), times));
-        self.turned.extend(turned.filter(|_| !is_new).map(|turned| (id, turned)));
-        let targets = match &mut found {
-            ListFinding::Accepted { targets, .. } => Some(std::mem::take(targets)),
-            ListFinding::Doubted { targets, .. } => targets.take(),
-            ListFinding::Unchanged | ListFinding::Awaited => None,
+        self.lifetimes.insert(id, lifetime);
+        let is_read = contents != Contents::Stay;
+        match contents {
+            Contents::Stay => {}
+            Contents::Replaced(targets) => self.contents.push((id, targets)),
+            Contents::TakenOver => self.contents.push((id, Targets::default())),
+        }
+        let Some(LoadedList { path, ttl, how, limits, times, ttl_before, found, .. }) = file else {
+            return Ok(());
         };
-        if let Some(turned) = keeps {
-            self.kept.push((turned, self.contents.len()));
-            self.contents.push((id, Targets::default()));
+        if let Some(turned) = takes_over {
+            self.kept.push((turned, self.contents.len() - 1));
             let was = sources.of(turned).cloned().unwrap_or_default();
             let reading = sources.of_mut(id);
             (reading.rejected, reading.special, reading.accepted) = (was.rejected, was.special, was.accepted);
         }
+        times.into_iter().for_each(|times| self.timed.tells(id, name.clone(), times));
         // A list that is held back keeps its `ttl` until it is read again.
-        let known = before.or(turned).and(ttl_before);
-        let ttl = if targets.is_some() || keeps.is_some() { ttl } else { known };
-        self.contents.extend(targets.map(|targets| (id, targets)));
+        let ttl = if is_read { ttl } else { continues.alive().and(ttl_before) };
         self.found.push(FoundList { id, path, how, limits, ttl, found });
         Ok(())
     }
@@ -196,14 +166,19 @@ impl ListRows {
         }
     }
 
-    /// How long the entries of this list stay, if it has a `ttl`.
-    pub fn stay(&self, id: ListId) -> Option<ListLifetime> {
-        self.stays.get(&id).copied()
+    /// How long the entries of this list stay.
+    pub fn lifetime(&self, id: ListId) -> Lifetime {
+        self.lifetimes.get(&id).copied().unwrap_or(Lifetime::FOR_GOOD)
     }
 
-    /// The list whose times this one continues.
+    /// Whether entries of this list expire.
+    pub fn expires(&self, id: ListId) -> bool {
+        self.lifetime(id).ttl.is_some()
+    }
+
+    /// The list with other ports whose times this one continues.
     pub fn turned(&self, id: ListId) -> Option<ListId> {
-        self.turned.get(&id).copied()
+        self.lifetime(id).known.filter(|known| *known != id)
     }
 
     /// The time from which new entries of this list count.
@@ -214,9 +189,9 @@ impl ListRows {
 
     /// When new entries of this list expire, if they do.
     pub fn until(&self, id: ListId) -> Option<Timestamp> {
-        let stay = self.stay(id)?;
-        let of_copy = |copied: &AcceptedSource| copied.until(stay.ttl, clock::after(Duration::ZERO));
-        Some(self.copied(id).map_or_else(|| clock::after(stay.ttl), of_copy))
+        let (lifetime, now) = (self.lifetime(id), clock::after(Duration::ZERO));
+        let of_copy = |copied: &AcceptedSource| Some(copied.until(lifetime.ttl?, now));
+        self.copied(id).map_or_else(|| lifetime.anew(now), of_copy)
     }
 
     /// Sets when restored entries expire.
@@ -242,7 +217,7 @@ impl ListRows {
     }
 
     fn copied(&self, id: ListId) -> Option<&AcceptedSource> {
-        self.accepted(id).filter(|_| self.restores)
+        self.accepted(id).filter(|_| self.counts_from_copies)
     }
 
     /// Restores the names of lists, and forgets those that were made. These have no entries.
@@ -267,8 +242,10 @@ impl ListRows {
         reloaded.unchanged = (self.alike.len() - self.alike.iter().filter(is_moved).count()) as u64;
         reloaded.renamed = std::mem::take(&mut self.renamed);
         [reloaded.new, reloaded.gone] = std::mem::take(&mut self.come_and_gone);
-        for (to, from) in &self.turned {
-            ListChange::PassSpent { from: *from, to: *to }.apply_to(blocklist, now);
+        for to in &self.made {
+            if let Some(from) = self.turned(*to) {
+                ListChange::PassSpent { from, to: *to }.apply_to(blocklist, now);
+            }
         }
         self.gone.iter().for_each(|id| forget(*id, blocklist, sources));
         let own =
@@ -279,7 +256,7 @@ impl ListRows {
         for (id, named) in &self.contents {
             warnings::of_contents(blocklist.lists().get(*id), named, &mut reloaded.warnings);
             // If everything counts anew or has no `ttl`, no entry is expired.
-            let goes_on = self.stays.get(id).is_some_and(|stay| !stay.is_new);
+            let goes_on = self.lifetime(*id).goes_on();
             let is_over = self.is_over(*id) || self.ends(&blocklist.lists().get(*id).name).is_some();
             let named_still = if goes_on || is_over { named } else { &nothing };
             let others = blocklist.lists().get(*id).spent.besides(named_still);
@@ -300,15 +277,6 @@ impl ListRows {
         });
         to_keep.collect()
     }
-}
-
-/// Makes an empty list.
-fn make(
-    blocklist: &mut Blocklist,
-    (name, origin, meaning): (Arc<str>, Origin, Meaning),
-) -> Result<ListId, Refusal> {
-    let applied = blocklist.apply(&Change::Make { name, origin, meaning }, clock::now())?;
-    Ok(applied.made.expect("what is not refused is made"))
 }
 
 /// Forgets a list, if it is empty, and what is known of its source.

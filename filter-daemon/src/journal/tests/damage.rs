@@ -22,7 +22,7 @@ fn wait_for_copy(journal: &mut Journal, directory: &TempDir) {
     let begun = Instant::now();
     journal.copy(NOW);
     while fs::metadata(&copy).and_then(|file| file.modified()).ok() == before {
-        assert!(begun.elapsed() < Duration::from_secs(10), "no copy");
+        assert!(begun.elapsed() < Duration::from_secs(120), "no copy");
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -108,7 +108,7 @@ fn open_and_compaction_make_copies() {
     let wait_until = |wanted: &[Record]| {
         let begun = Instant::now();
         while !directory.path().join("live.redb.old").exists() || read_copy(&directory) != wanted {
-            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", files(&directory));
+            assert!(begun.elapsed() < Duration::from_secs(120), "{:?}", files(&directory));
         }
     };
     let [first, second] = [want("manual", &["192.0.2.1"]), want("manual", &["192.0.2.2"])];

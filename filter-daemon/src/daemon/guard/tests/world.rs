@@ -14,6 +14,7 @@ use crate::blocklist::{Blocklist, Meaning, Polarity, Reach, Targets};
 use crate::clock;
 use crate::config::Config;
 use crate::host::HostRole;
+use crate::plan::Continued;
 use crate::source::peaks::Peaks;
 use crate::source::reading::{AcceptedSource, SourceReadings};
 use crate::source::{Limits, ReadOptions, Remarks, SpecialRanges};
@@ -119,9 +120,7 @@ pub(super) fn loaded(plan: &TestConfiguration, blocklist: &Blocklist, sources: &
             how: ReadOptions::recognised(SpecialRanges::INCLUDED),
             limits: Limits::default(),
             meaning: Meaning { polarity, ports: None, direction: *direction, reach: Reach::AS_GIVEN },
-            before,
-            turned: None,
-            was: None,
+            continues: before.map_or(Continued::New, Continued::Same),
             ttl_before: before.and_then(|id| sources.ttl(id)),
             times: None,
             found,
