@@ -97,6 +97,12 @@ impl Capacity {
         !self.graceless && self.seen < commit && self.grace.is_some()
     }
 
+    /// As on a kernel that offers no grace periods.
+    #[cfg(test)]
+    pub fn without_grace() -> Self {
+        Self { graceless: true, ..Self::default() }
+    }
+
     pub fn is_graceless(&self) -> bool {
         self.graceless
     }

@@ -140,13 +140,13 @@ impl Protection {
         self.latest
     }
 
-    /// Applies many changes that become visible together, by one store. On kernels without grace periods,
+    /// Applies many changes, each as of its time, that become visible together, by one store. On kernels without grace periods,
     /// this ensures that a target blocked before and after never passes in between.
-    pub fn replace(&mut self, changes: &[Change], now: Timestamp) -> Result<Vec<Applied>, CommitError> {
+    pub fn replace(&mut self, changes: &[(Timestamp, Change)]) -> Result<Vec<Applied>, CommitError> {
         let settings = self.blocklist.settings();
         let mut done = Vec::new();
-        for change in changes {
-            match self.blocklist.apply(change, now) {
+        for (since, change) in changes {
+            match self.blocklist.apply(change, *since) {
                 Ok(applied) => done.push(applied),
                 Err(refusal) => {
                     self.take_all_back(&done, settings);

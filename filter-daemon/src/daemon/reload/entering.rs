@@ -3,9 +3,8 @@
 
 use filter_common::target::Target;
 
-use super::{ReloadStage, RunningReload, ends};
-use crate::blocklist::{Change, ListId, PAGE, Polarity, Targets, Want};
-use crate::clock;
+use super::{ReloadStage, RunningReload};
+use crate::blocklist::{Change, Polarity};
 use crate::daemon::commit::Protection;
 use crate::daemon::pages::{OwnerParts, Turn};
 
@@ -17,64 +16,32 @@ impl RunningReload {
         from: usize,
         parts: &mut OwnerParts<'_>,
     ) -> (ReloadStage, Turn) {
-        let Some((id, targets)) = self.rows.contents.get(list) else {
+        let blocklist = parts.protection.blocklist();
+        let Some((id, _)) = self.rows.contents.get(list) else {
             let next = match polarity {
                 Polarity::Allow => ReloadStage::Loosened(parts.protection.latest().loosened),
                 Polarity::Block => ReloadStage::Reach { list: 0, after: None },
             };
             return (next, Turn::More);
         };
-        let row = parts.protection.blocklist().lists().get(*id);
+        let (id, row) = (*id, blocklist.lists().get(*id));
         let (is_meant, sets, reach) = (row.polarity == polarity, row.sets(), row.reach);
-        if let Some(ends) = self.rows.ends(&row.name).filter(|_| is_meant) {
-            let Some(page) = ends.page(&row.name, from, targets) else {
-                return (ReloadStage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
-            };
-            return self.put_back(*id, page, (polarity, list, from), parts);
-        }
-        let page = if is_meant { targets.page(from, PAGE) } else { Targets::default() };
-        if page.is_empty() {
+        let page = if is_meant { self.rows.entering(list, from, blocklist) } else { None };
+        let Some(page) = page else {
             return (ReloadStage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
-        }
-        if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&page)) {
+        };
+        if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&page.targets())) {
             return (ReloadStage::Enter { polarity, list, from }, Turn::Wait);
         }
-        if let Some(turned) = self.rows.turned(*id) {
-            return (
-                self.keep_times((*id, turned), &page, (polarity, list, from), parts.protection),
-                Turn::More,
-            );
+        let mut next = ReloadStage::Enter { polarity, list, from: page.next };
+        for run in page.runs.into_iter().filter(|run| !run.targets.is_empty()) {
+            let (since, want) = (run.since, self.rows.want(id, run, parts.protection.blocklist()));
+            next = self.commit_as_of(since, want, next, parts.protection);
+            if let ReloadStage::Undo(_) = next {
+                break;
+            }
         }
-        let next = ReloadStage::Enter { polarity, list, from: from + page.len() };
-        let since = self.rows.since(*id);
-        let change = self.want(*id, page, parts.protection.blocklist());
-        (self.commit_as_of(since, change, next, parts.protection), Turn::More)
-    }
-
-    /// Restores entries of this list with their earlier times. An existing entry with its own time has not
-    /// changed.
-    fn put_back(
-        &mut self,
-        id: ListId,
-        page: ends::ExpiryPage,
-        (polarity, list, from): (Polarity, usize, usize),
-        parts: &mut OwnerParts<'_>,
-    ) -> (ReloadStage, Turn) {
-        let blocklist = parts.protection.blocklist();
-        let row = blocklist.lists().get(id);
-        let (name, origin, sets, reach) = (row.name.clone(), row.origin, row.sets(), row.reach);
-        // An expired entry is not added again. If it still exists, it expires at once.
-        let is_over = page.until.is_some_and(|until| until <= clock::now());
-        let targets = if is_over { blocklist.there_on(id, &page.targets) } else { page.targets };
-        if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&targets)) {
-            return (ReloadStage::Enter { polarity, list, from }, Turn::Wait);
-        }
-        let next = ReloadStage::Enter { polarity, list, from: page.next };
-        if targets.is_empty() {
-            return (next, Turn::More);
-        }
-        let want = Want { origin, until: page.until, shorten: true, ..Want::live(name, polarity, targets) };
-        (self.commit_as_of(page.since, Change::Want(want), next, parts.protection), Turn::More)
+        (next, Turn::More)
     }
 
     /// Extends existing entries to the reach of their list, page by page. This runs before entries leave

@@ -104,11 +104,8 @@ pub fn find(
     // A list that is only read differently is not compared with its earlier size, unless its file changed
     // too. A list that exchanges block and allow is always read differently, but is compared nevertheless.
     let stamp = found.as_ref().ok().and_then(|(_, stamp, _)| *stamp);
-    let is_alike = |before: &&KnownList| match before.id {
-        Some(_) if before.reversed_by(list).is_none() && before.reading.how != list.how.to_string() => {
-            before.is_of_another_file(stamp)
-        }
-        Some(_) | None => true,
+    let is_alike = |before: &&KnownList| {
+        before.is_read_as(list) || before.reversed_by(list).is_some() || before.is_of_another_file(stamp)
     };
     // An empty row made for a list that was never read does not count as loaded.
     let was_loaded = |before: &&KnownList| before.entries > 0 || before.reading.accepted.is_some();
@@ -163,12 +160,12 @@ impl ListFinding {
 fn awaited(list: &ListConfig, before: Option<&KnownList>, sources: &ListSources) -> ListFinding {
     let told = |instead| sources.explain(list, &HoldBackReason::Awaited, instead);
     let is_reversed = before.is_some_and(|before| before.reversed_by(list).is_some());
-    if let Some(before) = before.filter(|before| is_reversed && before.id.is_some()) {
+    if let Some(before) = before.filter(|before| is_reversed && before.is_in_force()) {
         let told = told(before.instead());
         return ListFinding::Doubted { told, targets: None, read: None, accepted: None };
     }
-    let copy =
-        before.filter(|before| before.id.is_none()).and_then(|before| before.reading.accepted.as_ref());
+    let copy = before.filter(|before| !before.is_in_force());
+    let copy = copy.and_then(|before| before.reading.accepted.as_ref());
     let Some(accepted) = copy else { return ListFinding::Awaited };
     match sources.copies.read(accepted, &list.how) {
         Ok(file) if is_reversed => ListFinding::Doubted {
@@ -398,8 +395,8 @@ impl ListDecision<'_> {
             accepted: None,
         };
         let (entries, is_running) =
-            self.before.map_or((0, false), |before| (before.entries, before.id.is_some()));
-        let goes_on = self.before.is_some_and(|before| before.turned.is_some());
+            self.before.map_or((0, false), |before| (before.entries, before.is_in_force()));
+        let goes_on = self.before.is_some_and(|before| before.continues.turned().is_some());
         match self.accepted() {
             None if entries > 0 => stays(ListFallback::Stays(entries)),
             None => stays(self.nothing),
@@ -427,7 +424,7 @@ impl ListDecision<'_> {
     /// Whether the list is in force, although perhaps read differently.
     fn is_in_force(&self) -> bool {
         let is_it = |before: &KnownList| {
-            before.id.is_some() && before.entries > 0 && !before.is_of_another_choice(self.list)
+            before.is_in_force() && before.entries > 0 && !before.is_of_another_choice(self.list)
         };
         self.before.is_some_and(is_it)
     }
@@ -472,6 +469,7 @@ mod tests {
     use super::*;
     use crate::blocklist::{Blocklist, Change, Meaning, Origin, Polarity};
     use crate::config;
+    use crate::plan::Continued;
     use crate::source::copies::{CopySource, CopyToKeep};
     use crate::source::reading::SourceReading;
 
@@ -516,9 +514,10 @@ mod tests {
         };
         let meaning = Meaning::plain(Polarity::Block);
         let make = Change::Make { name: "far".into(), origin: Origin::File, meaning };
-        let id = Blocklist::default().apply(&make, clock::now()).unwrap().made;
-        let running = KnownList { id, turned: None, name: "far".into(), meaning: None, entries: 1, reading };
-        let copy = KnownList { id: None, ..running.clone() };
+        let id = Blocklist::default().apply(&make, clock::now()).unwrap().made.unwrap();
+        let (continues, name) = (Continued::Same(id), "far".into());
+        let running = KnownList { continues, name, meaning: None, entries: 1, reading };
+        let copy = KnownList { continues: Continued::New, ..running.clone() };
         let mut found =
             |keys: &str, before, is_meant| find(&list(keys), Some(before), is_meant, &mut sources);
         for before in [&running, &copy] {

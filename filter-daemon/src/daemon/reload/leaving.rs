@@ -58,12 +58,10 @@ impl RunningReload {
             return ReloadStage::Leave { polarity, list: list + 1, after: None };
         }
         let name = row.name.clone();
-        let ends = self.rows.ends(&name);
-        let is_over = |target| {
-            // The list names it as before, but it had expired then, or was missing for another reason.
-            !targets.contains(target) || ends.is_some_and(|ends| ends.has_come(&name, target))
+        let (over, next) = {
+            let leaves = self.rows.leaves(id, targets, protection.blocklist());
+            protection.blocklist().to_release(id, after, leaves)
         };
-        let (over, next) = protection.blocklist().to_release(id, after, is_over);
         let next = match next {
             Some(_) => ReloadStage::Leave { polarity, list, after: next },
             None => ReloadStage::Leave { polarity, list: list + 1, after: None },

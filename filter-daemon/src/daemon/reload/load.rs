@@ -85,8 +85,7 @@ impl LoadedList {
 pub fn known(blocklist: &Blocklist, sources: &SourceReadings) -> Vec<KnownList> {
     let files = blocklist.lists().iter().filter(|(_, list)| list.origin == Origin::File);
     let known = files.map(|(id, list)| KnownList {
-        id: Some(id),
-        turned: None,
+        continues: Continued::Same(id),
         name: list.name.clone(),
         meaning: Some(blocklist.meaning(list)),
         // The entries that its file named, including expired ones.
@@ -100,7 +99,7 @@ impl LoadedList {
     /// Records the list in force that has its name or its file. If nothing else is said of that, it is
     /// replaced.
     fn which_was(self, before: Option<&KnownList>) -> Self {
-        let in_force = before.and_then(|before| Some((before.id?, before.reading.ttl)));
+        let in_force = before.and_then(|before| Some((before.continues.same()?, before.reading.ttl)));
         let Some((id, ttl_before)) = in_force else { return self };
         let continues = match self.continues {
             Continued::New => Continued::Replaced(id),
@@ -180,14 +179,11 @@ impl LoadedList {
         let turned = before.filter(|before| before.is_turned_by(list)).map(KnownList::turned);
         let before = turned.as_ref().or(before);
         let found = find(list, before, is_meant, sources);
-        let blocks_as_before =
-            |known: &&KnownList| known.meaning.is_none_or(|was| !was.is_reverse_of(&meaning_of(list)));
-        let turned = before.filter(blocks_as_before).and_then(|known| known.turned);
-        let continues = match (before.and_then(|known| known.id), turned) {
-            (Some(id), _) => Continued::Same(id),
-            (None, Some(id)) => Continued::Turned(id),
-            (None, None) => Continued::New,
+        // Of an empty list that blocked where this one allows, or the reverse, nothing goes on.
+        let goes_on = |known: &&KnownList| {
+            known.is_in_force() || known.meaning.is_none_or(|was| !was.is_reverse_of(&meaning_of(list)))
         };
+        let continues = before.filter(goes_on).map_or(Continued::New, |known| known.continues);
         Self::of(list, continues, found)
     }
 
@@ -207,13 +203,17 @@ impl LoadedList {
         };
         let accepted =
             AcceptedSource { stamp: accepted.stamp, ..Some(known).filter(|known| is_same(known))?.clone() };
-        Some(Self::of(list, before.same(), ListFinding::Accepted { targets, accepted, draft, read, remarks }))
+        Some(Self::of(
+            list,
+            before.continues,
+            ListFinding::Accepted { targets, accepted, draft, read, remarks },
+        ))
     }
 
     /// Keeps this list as it was `before`. A block list does not become an allow list, nor the reverse, until
     /// a file is accepted.
     fn as_before(list: &ListConfig, before: &KnownList, found: ListFinding, mood: Phrasing) -> Self {
-        let mut this = Self::of(list, before.same(), found);
+        let mut this = Self::of(list, before.continues, found);
         let Some(meaning) = before.reversed_by(list) else { return this };
         if let ListFinding::Doubted { told, .. } = &mut this.found {
             *told = still(told.clone(), meaning.allows(), mood);
@@ -285,7 +285,7 @@ impl Loaded {
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let read = LoadedList::read(list, before, accept.has_list(list.name.as_str()), sources);
             // For a list in force, the times are known without its copy.
-            let copy = before.filter(|before| before.id.is_none());
+            let copy = before.filter(|before| !before.is_in_force());
             read.timed(copy, |accepted| sources.times(accepted)).which_was(before)
         });
         let lists = lists.collect();
@@ -372,7 +372,7 @@ impl Loaded {
             let is_same = |known: &&KnownList| {
                 known.meaning.is_none_or(|meaning| !meaning.is_other_than(&this.meaning))
             };
-            let continues = before.filter(is_same).map_or(Continued::New, KnownList::same);
+            let continues = before.filter(is_same).map_or(Continued::New, |known| known.continues);
             LoadedList { continues, ..this }.which_was(before)
         });
         let lists = lists.collect();

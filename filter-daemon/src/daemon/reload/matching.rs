@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::blocklist::{ListId, Meaning, Polarity, Reach};
+use crate::blocklist::{Meaning, Polarity, Reach};
 use crate::config::ListConfig;
 use crate::plan::Continued;
 use crate::source::database;
@@ -15,10 +15,8 @@ use crate::source::trouble::ListFallback;
 /// A list of the configuration in force or, at a start, a list that has a copy.
 #[derive(Clone, Debug)]
 pub struct KnownList {
-    /// The number of the list. A copy has none.
-    pub id: Option<ListId>,
-    /// The list in force that it continues, with entries of another meaning.
-    pub turned: Option<ListId>,
+    /// What a list of the configuration continues with it. With a copy, that is new.
+    pub continues: Continued,
     pub name: Arc<str>,
     /// The polarity, ports and reach of its entries. Copies of an earlier filterd do not store it.
     pub meaning: Option<Meaning>,
@@ -86,7 +84,7 @@ impl KnownList {
 
     /// Whether `list` is read with the same options, as far as known.
     pub fn is_read_as(&self, list: &ListConfig) -> bool {
-        self.id.is_none() || self.reading.how == list.how.to_string()
+        !self.is_in_force() || self.reading.how == list.how.to_string()
     }
 
     /// Whether it was longer recently.
@@ -113,9 +111,9 @@ impl KnownList {
         unread
     }
 
-    /// Says that a list stays this one, if it is in force.
-    pub fn same(&self) -> Continued {
-        self.id.map_or(Continued::New, Continued::Same)
+    /// Whether it is a list in force, and not only a copy.
+    pub const fn is_in_force(&self) -> bool {
+        self.continues.same().is_some()
     }
 
     /// The record for a list whose ports change. This is a new list, and there may be a copy of it. If not,
@@ -123,7 +121,8 @@ impl KnownList {
     pub fn turned(&self) -> Self {
         let unread = self.unread();
         let entries = unread.reading.accepted.as_ref().map_or(self.entries, |accepted| accepted.entries);
-        Self { id: None, turned: self.id, entries, ..unread }
+        let continues = self.continues.same().map_or(Continued::New, Continued::Turned);
+        Self { continues, entries, ..unread }
     }
 }
 
@@ -136,15 +135,14 @@ pub const fn meaning_of(list: &ListConfig) -> Meaning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocklist::{Blocklist, Change, Origin, Timestamp};
+    use crate::blocklist::{Blocklist, Change, ListId, Origin, Timestamp};
     use crate::source::{Limits, ReadOptions};
     use filter_common::direction::Direction;
 
     fn known(lists: &[(&str, &str)]) -> Vec<KnownList> {
         let mut blocklist = Blocklist::default();
         let known = lists.iter().map(|(name, path)| KnownList {
-            id: made(name, &mut blocklist),
-            turned: None,
+            continues: Continued::Same(made(name, &mut blocklist)),
             name: (*name).into(),
             meaning: None,
             entries: 0,
@@ -153,10 +151,10 @@ mod tests {
         known.collect()
     }
 
-    fn made(name: &str, blocklist: &mut Blocklist) -> Option<ListId> {
+    fn made(name: &str, blocklist: &mut Blocklist) -> ListId {
         let meaning = Meaning::plain(Polarity::Block);
         let make = Change::Make { name: name.into(), origin: Origin::File, meaning };
-        blocklist.apply(&make, Timestamp::default()).unwrap().made
+        blocklist.apply(&make, Timestamp::default()).unwrap().made.unwrap()
     }
 
     fn matched(before: &[(&str, &str)], now: &[(&str, &str)]) -> Vec<Option<String>> {

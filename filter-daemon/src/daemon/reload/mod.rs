@@ -30,6 +30,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 mod timed;
+mod times;
 mod told;
 mod undoing;
 mod warnings;
@@ -46,9 +47,7 @@ use super::commit::{CommitError, Protection};
 use super::error::DaemonError;
 use super::lists::ListToKeep;
 use super::pages::{OwnerParts, Turn, Work};
-use crate::blocklist::{
-    Blocklist, Change, Effects, ListId, Polarity, Settings, Targets, Timestamp, Undo, Want,
-};
+use crate::blocklist::{Blocklist, Change, Effects, ListId, Polarity, Settings, Timestamp, Undo};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
@@ -213,26 +212,6 @@ impl RunningReload {
         let mut steps: Vec<_> = live.into_iter().map(ReloadStep::Reach).collect();
         steps.append(&mut self.applied);
         ReloadStage::Undo(ReloadUndo::new(steps, self.settings[0], cause))
-    }
-
-    fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
-        let list = blocklist.lists().get(id);
-        let (origin, polarity, list) = (list.origin, list.polarity, list.name.clone());
-        let (shorten, until) = (self.rows.expires(id), self.rows.until(id));
-        let targets = self.entering(id, targets, blocklist);
-        Change::Want(Want { origin, until, shorten, ..Want::live(list, polarity, targets) })
-    }
-
-    /// Those of the targets that the list asks for. Existing entries keep their times, and expired ones do not begin
-    /// again.
-    fn entering(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Targets {
-        if self.rows.is_over(id) {
-            blocklist.there_on(id, &targets)
-        } else if self.rows.lifetime(id).goes_on() {
-            blocklist.new_on(id, &targets)
-        } else {
-            targets
-        }
     }
 }
 

@@ -48,16 +48,12 @@ impl RunningReload {
         needs: &mut Needs,
         blocklist: &Blocklist,
     ) -> (usize, usize) {
-        let Some((id, targets)) = self.rows.contents.get(list) else { return (list, 0) };
-        let page = targets.page(from, PAGE);
-        if page.is_empty() {
-            return (list + 1, 0);
-        }
-        let from = from + page.len();
-        let (entering, row) = (self.entering(*id, page, blocklist), blocklist.lists().get(*id));
+        let Some((id, _)) = self.rows.contents.get(list) else { return (list, 0) };
+        let Some(page) = self.rows.entering(list, from, blocklist) else { return (list + 1, 0) };
+        let (entering, row) = (page.targets(), blocklist.lists().get(*id));
         row.sets().into_iter().for_each(|set| blocklist.side(set).prefetch(&entering));
         needs::add_exactly(needs, blocklist, row.sets(), row.reach.all_of(&entering).iter());
-        (list, from)
+        (list, page.next)
     }
 
     /// Counts the next pages as if none of their entries existed.
@@ -146,20 +142,26 @@ impl RunningReload {
     /// Publishes everything at once, for kernels without grace periods.
     fn replace(&mut self, protection: &mut Protection) -> Result<(), CommitError> {
         self.rows.reaching.settle(protection.blocklist_mut());
-        let blocklist = protection.blocklist();
-        let mut changes = vec![Change::Settings(self.settings[1])];
-        for (id, targets) in &self.rows.contents {
-            changes.push(self.want(*id, targets.clone(), blocklist));
+        let (blocklist, now) = (protection.blocklist(), clock::now());
+        let mut changes = vec![(now, Change::Settings(self.settings[1]))];
+        for (list, (id, _)) in self.rows.contents.iter().enumerate() {
+            let mut from = 0;
+            while let Some(page) = self.rows.entering(list, from, blocklist) {
+                from = page.next;
+                let wants = page.runs.into_iter().map(|run| (run.since, self.rows.want(*id, run, blocklist)));
+                changes.extend(wants);
+            }
         }
-        changes.extend(self.rows.reaching.all_anew(blocklist));
+        changes.extend(self.rows.reaching.all_anew(blocklist).into_iter().map(|change| (now, change)));
         let nothing = Targets::default();
         let gone = self.rows.gone.iter().map(|id| (*id, &nothing));
         for (id, targets) in self.rows.contents.iter().map(|(id, targets)| (*id, targets)).chain(gone) {
-            let over = blocklist.entries_of(id).filter(|target| !targets.contains(*target)).collect();
+            let leaves = self.rows.leaves(id, targets, blocklist);
+            let over = blocklist.entries_of(id).filter(|target| leaves(*target)).collect();
             let from = ReleaseFrom::List(blocklist.lists().get(id).name.clone());
-            changes.push(Change::Release { from, targets: over });
+            changes.push((now, Change::Release { from, targets: over }));
         }
-        let done = protection.replace(&changes, clock::now())?;
+        let done = protection.replace(&changes)?;
         done.iter().for_each(|applied| self.done.add(applied));
         Ok(())
     }

@@ -66,7 +66,7 @@ pub struct FoundList {
 }
 
 impl ListRows {
-    /// Makes rows for new lists, and renames those that continue.
+    /// Makes rows for new lists, and renames those that continue. If a list has no room, nothing has changed.
     pub fn take(
         loaded: &mut Loaded,
         blocklist: &mut Blocklist,
@@ -106,7 +106,10 @@ impl ListRows {
         let mut files = loaded.lists.drain(..);
         for list in lists {
             let file = if list.origin == Origin::File { files.next() } else { None };
-            this.take_list(list, file, blocklist, sources)?;
+            if let Err(refusal) = this.take_list(list, file, blocklist, sources) {
+                this.give_back(blocklist, sources);
+                return Err(refusal);
+            }
         }
         Ok(this)
     }

@@ -7,6 +7,7 @@ use super::matching::KnownList;
 use super::parted::PartedLists;
 use crate::blocklist::EntryTimes;
 use crate::config::{self, ConfigError, Feed, ListConfig};
+use crate::plan::Continued;
 use crate::source::copies::CopyError;
 use crate::source::feeds::{FeedKey, FeedStore};
 use crate::source::file::FileError;
@@ -135,8 +136,7 @@ impl ListSources {
         }
         let known = copies.into_iter().map(|accepted| KnownList {
             meaning: accepted.meaning,
-            id: None,
-            turned: None,
+            continues: Continued::New,
             name: accepted.name.clone(),
             entries: accepted.entries,
             reading: SourceReading {

@@ -2,6 +2,7 @@
 //! those of changes meanwhile.
 
 mod room;
+mod times;
 
 use std::collections::VecDeque;
 use std::thread;
@@ -17,7 +18,7 @@ use super::super::change::Request;
 use super::super::commit::Protection;
 use super::super::persistence::{self, Persistence};
 use super::*;
-use crate::blocklist::{Polarity, ReleaseFrom};
+use crate::blocklist::{Polarity, ReleaseFrom, Targets, Want};
 use crate::kernel::Filter;
 use crate::kernel::tests::memory::KernelInMemory;
 

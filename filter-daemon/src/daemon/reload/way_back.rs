@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::matching::KnownList;
 use super::sources::ListSources;
 use crate::blocklist::EntryTimes;
+use crate::plan::Continued;
 use crate::source::copies::{CopyError, HeldCopy};
 use crate::source::reading::{AcceptedSource, SourceReading, SourceStamp};
 use crate::source::{Copies, ListFile, ReadOptions};
@@ -85,8 +86,7 @@ impl WayBack {
     pub fn known(&self, sources: &mut ListSources) -> Vec<KnownList> {
         let held = self.held.iter().map(|HeldList { held, stamp }| KnownList {
             meaning: held.accepted().meaning,
-            id: None,
-            turned: None,
+            continues: Continued::New,
             name: held.accepted().name.clone(),
             entries: held.accepted().entries,
             reading: SourceReading {

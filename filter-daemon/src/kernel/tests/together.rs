@@ -27,7 +27,7 @@ fn replaced(from: bool, to: bool) {
     }
     kernel.watch(BEFORE.iter().chain(&AFTER).map(|word| first_of(target(word))).collect());
     let changes = [settings(to), want(targets(&AFTER)), release(targets(&BEFORE))];
-    protection.replace(&changes, at(1)).expect("the kernel is well");
+    protection.replace(&changes.map(|change| (at(1), change))).expect("the kernel is well");
 
     let drops = |verdicts: &[Verdict]| -> Vec<bool> {
         verdicts.iter().map(|verdict| matches!(verdict, Verdict::Drop(_))).collect()

@@ -253,7 +253,7 @@ impl World {
             }
             How::AtOnce(enforce) => {
                 let changes = [Change::Settings(settings(enforce)), allow, want, release, disallow];
-                let done = self.protection.replace(&changes, at(1))?;
+                let done = self.protection.replace(&changes.map(|change| (at(1), change)))?;
                 done.iter().for_each(|applied| self.note(applied));
                 Ok(())
             }
