@@ -109,6 +109,7 @@ pub struct ListInfo {
 
 impl ListInfo {
     /// The set that contains its entries.
+    #[inline]
     pub fn set(&self) -> SetName {
         match self.direction {
             Direction::Out => SetName::Out,
@@ -118,6 +119,7 @@ impl ListInfo {
 
     /// The set that contains its entries as well, if it blocks in both directions. Its claims there are
     /// without times.
+    #[inline]
     pub fn mirror(&self) -> Option<SetName> {
         (self.direction == Direction::Both).then_some(SetName::Out)
     }
@@ -183,6 +185,7 @@ impl ListRegistry {
     }
 
     /// The row of this list.
+    #[inline]
     pub fn get(&self, id: ListId) -> &ListInfo {
         self.rows.get(&id).expect("whoever has a number has a row")
     }
@@ -379,11 +382,13 @@ impl ListRegistry {
     }
 
     /// Adds `more` to the number of entries.
+    #[inline]
     pub(super) fn count(&mut self, list: ListId, more: i64) {
         let entries = &mut self.row(list).entries;
         *entries = entries.saturating_add_signed(more);
     }
 
+    #[inline]
     pub(super) fn row(&mut self, id: ListId) -> &mut ListInfo {
         self.rows.get_mut(&id).expect("whoever has a number has a row")
     }

@@ -101,6 +101,7 @@ impl Side {
 
     /// Adds `claim` to what its list already says about `target`. Returns the new claim and the earlier
     /// one, or none if nothing changed.
+    #[inline]
     pub(super) fn extend(
         &mut self,
         target: Target,
@@ -131,6 +132,7 @@ impl Side {
     }
 
     /// Replaces a claim, given the earlier one and the set that contained it.
+    #[inline]
     fn replace(
         &mut self,
         target: Target,

@@ -78,6 +78,7 @@ pub(super) fn standing_for_others(list: ListId) -> Claim {
 
 impl Blocklist {
     /// True if the claim of `list` on `target` is stored separately.
+    #[inline]
     pub(super) fn is_apart(&self, target: Target, list: ListId) -> bool {
         matches!(target, Target::V6(_))
             && (self.lists.get(list).reach != Reach::AS_GIVEN
