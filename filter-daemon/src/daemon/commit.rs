@@ -140,8 +140,8 @@ impl Protection {
         self.latest
     }
 
-    /// Applies many changes, each as of its time, that become visible together, by one store. On kernels without grace periods,
-    /// this ensures that a target blocked before and after never passes in between.
+    /// Applies many changes, each as of its time, that become visible together, by one store. On kernels
+    /// without grace periods, this ensures that a target blocked before and after never passes in between.
     pub fn replace(&mut self, changes: &[(Timestamp, Change)]) -> Result<Vec<Applied>, CommitError> {
         let settings = self.blocklist.settings();
         let mut done = Vec::new();

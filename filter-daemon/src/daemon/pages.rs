@@ -16,7 +16,7 @@ pub struct OwnerParts<'a> {
     pub protection: &'a mut Protection,
     pub capacity: &'a mut Capacity,
     pub persistence: &'a mut Persistence,
-    pub sources: &'a mut SourceReadings,
+    pub sources: &'a SourceReadings,
 }
 
 /// The result of a turn.

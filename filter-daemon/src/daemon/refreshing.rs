@@ -116,7 +116,7 @@ impl Owner {
             protection: &mut self.protection,
             capacity: &mut self.capacity,
             persistence: &mut self.persistence,
-            sources: &mut self.lists.sources,
+            sources: &self.lists.sources,
         });
     }
 

@@ -1,7 +1,10 @@
 //! Which list in force a list of a configuration continues. `daemon/reload/matching` finds it by name and
 //! file.
 
-use crate::blocklist::ListId;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::blocklist::{ListId, ListRegistry, Origin};
 
 /// The list in force that a list continues, and what that means for the entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,20 @@ impl Continued {
             Self::Replaced(id) => Some(id),
             Self::New | Self::Same(_) | Self::Turned(_) => None,
         }
+    }
+
+    /// The lists of files in force that none of these continues.
+    pub fn gone(all: impl Iterator<Item = Self>, in_force: &ListRegistry) -> Vec<ListId> {
+        let continued: HashSet<ListId> = all.filter_map(Self::id).collect();
+        let gone =
+            in_force.iter().filter(|(id, list)| list.origin == Origin::File && !continued.contains(id));
+        gone.map(|(id, _)| id).collect()
+    }
+
+    /// The name of the list in force, if that is another one than `name`.
+    pub fn name_before<'a>(self, name: &str, in_force: &'a ListRegistry) -> Option<&'a Arc<str>> {
+        let before = self.id().map(|id| &in_force.get(id).name);
+        before.filter(|before| ***before != *name)
     }
 
     /// The list in force whose entries may stay.

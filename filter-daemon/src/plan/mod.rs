@@ -6,7 +6,6 @@ mod lifetime;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::blocklist::{Blocklist, ListId, Meaning, Origin, Polarity, Reach, Targets};
@@ -65,10 +64,7 @@ impl Plan {
         let block = inline(CONFIG_LIST, Polarity::Block, block);
         let allow = allows.then(|| inline(CONFIG_ALLOW_LIST, Polarity::Allow, allow));
         let lists: Vec<_> = std::iter::once(block).chain(allow).chain(files).collect();
-        let continued: HashSet<ListId> = lists.iter().filter_map(|list| list.continues.id()).collect();
-        let rows = in_force.lists().iter();
-        let gone = rows.filter(|(id, list)| list.origin == Origin::File && !continued.contains(id));
-        let gone = gone.map(|(id, _)| id).collect();
+        let gone = Continued::gone(lists.iter().map(|list| list.continues), in_force.lists());
         Self { lists, gone }
     }
 
@@ -97,7 +93,6 @@ impl PlannedList {
 
     /// The name that it has in force, if it would get another.
     pub fn name_before<'a>(&self, in_force: &'a Blocklist) -> Option<&'a Arc<str>> {
-        let before = self.continues.id().map(|id| &in_force.lists().get(id).name);
-        before.filter(|before| **before != self.name)
+        self.continues.name_before(&self.name, in_force.lists())
     }
 }

@@ -359,10 +359,10 @@ impl Vm {
             return choice::for_another_processor().collect();
         }
         let is_oldest = self.series().first() == Some(&series);
-        let extent = match (self.short, self.is_at_an_end(series)) {
-            (false, _) if is_oldest => choice::Extent::Whole,
-            (true, false) => choice::Extent::Drivers,
-            (false, _) | (true, true) => choice::Extent::Kernels,
+        let extent = match self.short {
+            false if is_oldest => choice::Extent::Whole,
+            true if !is_oldest && !self.is_newest(series) => choice::Extent::Drivers,
+            true | false => choice::Extent::Kernels,
         };
         choice::words(extent).collect()
     }
@@ -372,13 +372,11 @@ impl Vm {
     }
 
     fn has_whole_machines(&self, series: &str) -> bool {
-        !self.short || self.series().last() == Some(&series)
+        !self.short || self.is_newest(series)
     }
 
-    /// Is it the oldest of those to boot, or the newest?
-    fn is_at_an_end(&self, series: &str) -> bool {
-        let kernels = self.series();
-        [kernels.first(), kernels.last()].contains(&Some(&series))
+    fn is_newest(&self, series: &str) -> bool {
+        self.series().last() == Some(&series)
     }
 }
 

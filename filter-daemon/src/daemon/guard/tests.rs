@@ -288,7 +288,7 @@ impl<'a> GuardScenario<'a> {
     }
 
     fn turn(&mut self, work: &mut impl Work) -> Turn {
-        let (protection, capacity, sources) = (&mut self.protection, &mut self.capacity, &mut self.sources);
+        let (protection, capacity, sources) = (&mut self.protection, &mut self.capacity, &self.sources);
         work.turn(&mut OwnerParts { protection, capacity, persistence: self.persistence, sources })
     }
 

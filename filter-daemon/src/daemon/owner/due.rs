@@ -109,7 +109,7 @@ impl Owner {
             protection: &mut self.protection,
             capacity: &mut self.capacity,
             persistence: &mut self.persistence,
-            sources: &mut self.lists.sources,
+            sources: &self.lists.sources,
         };
         if self.pages.are_due() {
             self.pages.turn(&mut parts);

@@ -1,6 +1,6 @@
 //! Reads the configuration and its list files outside the owner, which then applies them as changes.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -237,18 +237,17 @@ impl Loaded {
 
     /// The lists in force that have files and are not continued.
     pub fn gone_lists(&self, lists: &ListRegistry) -> Vec<String> {
-        let goes_on: HashSet<_> = self.lists.iter().filter_map(|list| list.continues.id()).collect();
-        let gone = lists.iter().filter(|(id, list)| list.origin == Origin::File && !goes_on.contains(id));
-        gone.map(|(_, list)| list.name.to_string()).collect()
+        let gone = Continued::gone(self.lists.iter().map(|list| list.continues), lists);
+        gone.into_iter().map(|id| lists.get(id).name.to_string()).collect()
     }
 
     /// The lists that have another name in force.
     pub fn renamed(&self, lists: &ListRegistry) -> Vec<Renamed> {
-        let all =
-            self.lists.iter().filter_map(|list| Some((&lists.get(list.continues.id()?).name, &list.name)));
-        let others = all.filter(|(was, is)| was != is);
-        let mut renamed: Vec<_> =
-            others.map(|(was, is)| Renamed { from: was.to_string(), to: is.to_string() }).collect();
+        let renamed = self.lists.iter().filter_map(|list| {
+            let was = list.continues.name_before(&list.name, lists)?;
+            Some(Renamed { from: was.to_string(), to: list.name.to_string() })
+        });
+        let mut renamed: Vec<_> = renamed.collect();
         renamed.sort();
         renamed
     }

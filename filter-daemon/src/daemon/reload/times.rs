@@ -1,6 +1,8 @@
 //! Which entries enter a list, since when each counts and until when it stays. This is the only place that
 //! says so, whether entries enter page by page or all at once.
 
+use std::borrow::Cow;
+
 use filter_common::target::Target;
 
 use super::ends::ExpiryPage;
@@ -72,10 +74,13 @@ impl ListRows {
 
 impl EnteringPage {
     /// All entries of the page.
-    pub fn targets(&self) -> Targets {
+    pub fn targets(&self) -> Cow<'_, Targets> {
+        if let [run] = &self.runs[..] {
+            return Cow::Borrowed(&run.targets);
+        }
         let mut all = Targets::default();
         self.runs.iter().for_each(|run| all.extend(&run.targets));
-        all
+        Cow::Owned(all)
     }
 }
 
