@@ -33,5 +33,6 @@ pub mod notify;
 pub mod plan;
 pub mod seccomp;
 pub mod source;
+pub mod state;
 pub mod state_directory;
 pub mod text;

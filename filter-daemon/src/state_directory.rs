@@ -19,12 +19,12 @@ use crate::accounts;
 use crate::state_directory::object::Object;
 use crate::text::{Explain, printable};
 
-/// The names of filterd's own files, which may continue after a dot. These are the journal and the
-/// configuration with their copies, and the notes of a pause, of a reload on trial, and of SSH callers.
-const FILES: [&str; 5] = ["live.redb", "configuration", "pause", "trial", "askers"];
+/// The names of filterd's own files, which may continue after a dot. These are the journal with its copies, the
+/// manifests of generations, the notes of a pause and of SSH callers, and a configuration of an earlier filterd.
+const FILES: [&str; 7] = ["live.redb", "current", "trial", "rejected", "pause", "askers", "configuration"];
 
-/// The names of its own directories: the last good copies of lists, and fetched files.
-const DIRECTORIES: [&str; 2] = ["lists", "feeds"];
+/// The names of its own directories: blobs, fetched files, and the copies of lists of an earlier filterd.
+const DIRECTORIES: [&str; 3] = ["blobs", "feeds", "lists"];
 
 /// The directory that file systems create at their root.
 const LOST_AND_FOUND: &str = "lost+found";

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal, Talk, is_error, keeper_of};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal, SavedGeneration, Talk, is_error, keeper_of};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
@@ -200,8 +200,7 @@ fn allow_list_without_file_keeps_last_good_copy() {
     net.start(LISTS);
     net.expect(ATTACKER).passes();
     let begun = Instant::now();
-    let copies = net.home().path("state").join("lists");
-    while fs::read_dir(&copies).map_or(0, |files| files.count()) == 0 {
+    while SavedGeneration::read(net.home(), "current").is_none() {
         assert!(begun.elapsed() < SOON, "there is no copy");
         thread::sleep(Duration::from_millis(10));
     }

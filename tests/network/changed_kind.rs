@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Site};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, SavedGeneration, Site};
 
 use crate::confirm::wait_until_rolled_back;
 
@@ -24,13 +24,13 @@ fn partners(file: &str, allow: bool) -> String {
     format!("{{name: partners, path: $HOME/{file}, allow: {allow}}}")
 }
 
-/// Waits until the copies of lists are written: what the state directory holds once nothing is unfinished any more.
+/// Waits until the record of a saved list says this.
 pub(super) fn wait_for_copies(net: &Net, said: &str) {
     let begun = Instant::now();
     let is_said = || {
-        let files = fs::read_dir(net.home().path("state").join("lists")).into_iter().flatten().flatten();
-        let mut told = files.filter_map(|file| fs::read(file.path()).ok());
-        told.any(|bytes| String::from_utf8_lossy(&bytes).contains(said))
+        let saved = |name| SavedGeneration::read(net.home(), name);
+        let mut saved = [saved("current"), saved("trial")].into_iter().flatten();
+        saved.any(|saved| saved.lists().any(|list| list["means"] == said))
     };
     while !is_said() {
         assert!(begun.elapsed() < Duration::from_secs(30), "no copy says {said}");
@@ -51,7 +51,7 @@ fn missing_file_allows_no_blocked_address() {
     let file = net.file("partners.txt", &said);
     net.start(&config(&partners("partners.txt", false)));
     net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).dropped();
-    wait_for_copies(&net, "means block\n");
+    wait_for_copies(&net, "block");
 
     fs::remove_file(&file).expect("it was there");
     let turned = config(&partners("partners.txt", true));
@@ -91,7 +91,7 @@ fn missing_file_allows_no_blocked_address() {
     net.filterd(["lists", "refresh", "partners"]).succeeds();
     net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).passes();
     net.filterd(["status"]).succeeds();
-    wait_for_copies(&net, "means allow\n");
+    wait_for_copies(&net, "allow");
     net.end(Signal::SIGKILL);
     fs::remove_file(&file).expect("it was there");
     net.start(&turned);
@@ -105,7 +105,7 @@ fn missing_file_blocks_no_allowed_address() {
     let file = net.file("partners.txt", &said);
     net.start(&config(&partners("partners.txt", true)));
     net.expect_each([ATTACKER, BYSTANDER]).passes();
-    wait_for_copies(&net, "means allow\n");
+    wait_for_copies(&net, "allow");
     fs::remove_file(&file).expect("it was there");
     let turned = config(&partners("partners.txt", false));
     net.configure(&turned);
@@ -146,8 +146,8 @@ fn swapped_names_keep_the_kind_of_lists() {
         net.expect("203.0.113.99").dropped();
     };
     is_as_before(&net);
-    wait_for_copies(&net, "means allow\n");
-    wait_for_copies(&net, "means block\n");
+    wait_for_copies(&net, "allow");
+    wait_for_copies(&net, "block");
     for file in &files {
         fs::remove_file(file).expect("it was there");
     }
@@ -177,7 +177,7 @@ fn feed_changed_to_allow_blocks_until_downloaded() {
     net.start(&list("list.txt", false));
     net.filterd(["lists", "refresh", "partners"]).succeeds();
     net.expect(ATTACKER).dropped();
-    wait_for_copies(&net, "means block\n");
+    wait_for_copies(&net, "block");
 
     site.fails("503 Service Unavailable");
     let turned = list("other.txt", true);
@@ -221,7 +221,7 @@ fn rollback_restores_the_kind_of_a_list() {
     let file = net.file("partners.txt", BYSTANDER);
     net.start(&config(&partners("partners.txt", false)));
     net.expect(BYSTANDER).dropped();
-    wait_for_copies(&net, "means block\n");
+    wait_for_copies(&net, "block");
     let turned = config(&partners("partners.txt", true));
     net.configure(&turned);
     net.filterd(["reload", "--confirm", "1s"]).succeeds();
@@ -257,7 +257,7 @@ fn change_of_kind_does_not_accept_bad_file() {
         let mut net = Net::new();
         net.file("partners.txt", &many(BYSTANDER));
         net.start(&config(&partners("partners.txt", !allow)));
-        wait_for_copies(&net, if allow { "means block\n" } else { "means allow\n" });
+        wait_for_copies(&net, if allow { "block" } else { "allow" });
         let is_as_before = |net: &Net| {
             net.expect(ATTACKER).dropped();
             if allow {
@@ -300,7 +300,7 @@ fn expired_allow_entries_block_after_change_of_kind() {
             format!("lists: [{{name: partners, path: $HOME/partners.txt, allow: {allow}, ttl: 8s}}]")
         };
         net.start(&format!("block: [{INLINE}]\n{}", list(true)));
-        wait_for_copies(&net, "means allow\n");
+        wait_for_copies(&net, "allow");
         net.expect(ATTACKER).then_within(Duration::from_secs(30)).dropped();
         net.configure(&list(false));
         if runs {

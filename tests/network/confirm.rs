@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::home::binary;
-use harness::{ATTACKER, BYSTANDER, Daemon, Home, Net, Site};
+use harness::{ATTACKER, BYSTANDER, Daemon, Home, Net, SavedGeneration, Site};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
@@ -177,10 +177,12 @@ fn trial_survives_kill_and_rolls_back_in_time() {
     net.filterd(["reload"]).exits(5);
     // As if the machine had been booted: that boot's time says nothing any more.
     net.end(Signal::SIGKILL);
-    let note = net.home().path("state/trial");
-    let text = fs::read_to_string(&note).expect("a trial is noted");
-    let (_, rest) = text.split_once(' ').expect("it begins with the boot");
-    fs::write(&note, format!("another-boot {rest}")).expect("it can be written");
+    let trial = SavedGeneration::read(net.home(), "trial").expect("there is a trial");
+    trial.change(|line| {
+        if let Some(head) = line.get_mut("trial") {
+            head["boot"] = "another-boot".into();
+        }
+    });
     again(&mut net);
     net.wait_for_log("was not confirmed in time: the earlier configuration is in force");
     is_before(&net);

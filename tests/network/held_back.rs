@@ -7,31 +7,21 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use harness::{ATTACKER, BYSTANDER, Net, Reply};
+use harness::{ATTACKER, BYSTANDER, Net, Reply, SavedGeneration, until};
 use serde_json::json;
 
 const CONFIG: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
 
-/// Waits until every copy is there and no other.
+/// Waits until every list is saved and no other. Returns their blobs.
 #[track_caller]
 fn wait_for_copies(net: &Net, names: &[&str]) -> Vec<PathBuf> {
     let begun = Instant::now();
     loop {
-        let files = fs::read_dir(net.home().path("state").join("lists")).into_iter().flatten();
-        let files: Vec<PathBuf> = files.map(|file| file.expect("a name").path()).collect();
-        let has = |name: &&str| {
-            let said = format!("name {name}\n");
-            let says = |file: &&PathBuf| {
-                // One that is not finished has an extension yet.
-                file.extension().is_none()
-                    && fs::read(file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&said))
-            };
-            files.iter().filter(says).count() == 1
-        };
-        if files.len() == names.len() && names.iter().all(has) {
-            return files;
+        let saved = SavedGeneration::read(net.home(), "current").filter(|saved| saved.names() == names);
+        if let Some(saved) = saved {
+            return saved.blobs();
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "copies of {names:?}, but there are {files:?}");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{names:?} are not saved");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -119,7 +109,8 @@ fn list_without_file_survives_a_crash() {
     net.configure("lists: [{name: spamhaus, path: $HOME/drop.txt}]");
     net.filterd(["reload"]).succeeds();
     let renamed = wait_for_copies(&net, &["spamhaus"]);
-    assert!(copies.iter().all(|copy| !copy.exists()));
+    assert_eq!(renamed, copies[..1]);
+    until(|| !copies[1].exists(), "the copy of the removed list goes");
     net.end(Signal::SIGKILL);
     fs::remove_file(&file).expect("it was there");
     net.start("lists: [{name: spamhaus, path: $HOME/drop.txt}]");
@@ -131,7 +122,6 @@ fn list_without_file_survives_a_crash() {
     net.start("lists: [{name: again, path: $HOME/drop.txt}]");
     net.expect(ATTACKER).dropped();
     let again = wait_for_copies(&net, &["again"]);
-    assert!(!renamed[0].exists());
     // A damaged copy is none.
     net.end(Signal::SIGKILL);
     let mut bytes = fs::read(&again[0]).expect("a copy");
@@ -146,16 +136,16 @@ fn list_without_file_survives_a_crash() {
     // Nor is one of which nobody can tell what it was of.
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.filterd(["reload"]).succeeds();
-    let last = wait_for_copies(&net, &["again"]);
+    wait_for_copies(&net, &["again"]);
     net.end(Signal::SIGKILL);
-    let mut bytes = fs::read(&last[0]).expect("a copy");
-    bytes[60] ^= 1;
-    fs::write(&last[0], bytes).expect("it can be damaged");
+    let current = net.home().path("state/current");
+    let text = fs::read_to_string(&current).expect("it is saved");
+    fs::write(&current, text.replace("\"again\"", "\"agaim\"")).expect("it can be damaged");
     fs::remove_file(&file).expect("it was there");
     net.start("block: [198.51.100.7]\nlists: [{name: again, path: $HOME/drop.txt}]");
     let told = net.filterd(["status"]).exits(7);
     told.says("a damaged copy, which may be of this list");
-    net.wait_for_log(&last[0].display().to_string());
+    net.wait_for_log(&current.display().to_string());
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.filterd(["reload"]).succeeds();
     net.expect(ATTACKER).dropped();
@@ -190,22 +180,20 @@ fn reload_reports_copy_that_cannot_be_written() {
     net.file("drop.txt", "");
     net.start(CONFIG);
     wait_for_copies(&net, &["drop"]);
-    let (lists, config) = (net.home().path("state/lists"), net.home().path("state/configuration.yaml.new"));
-    fs::remove_dir_all(&lists).expect("it is ours");
-    fs::write(&lists, "").expect("it is ours");
-    fs::create_dir_all(config.join("full")).expect("it is ours");
+    let blobs = net.home().path("state/blobs");
+    fs::remove_dir_all(&blobs).expect("it is ours");
+    fs::write(&blobs, "").expect("it is ours");
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.configure(&format!("block: [{BYSTANDER}]\n{CONFIG}"));
     let told = net.filterd(["reload"]).exits(7);
-    told.complains(&format!("there is no copy of list \"drop\": {}: ", lists.display()))
+    told.complains(&format!("there is no copy of list \"drop\": {}: ", blobs.display()))
         .complains("no copy of the configuration in force");
     // It is in force all the same, and told as long as it is so.
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
     net.filterd(["status"]).exits(7).says("no copy of list \"drop\"").says("no copy of the configuration");
     let told = net.filterd(["reload", "--json"]).exits(7).json();
     assert_eq!(told["not_kept"].as_array().map(Vec::len), Some(2), "{told}");
-    fs::remove_file(&lists).expect("it is ours");
-    fs::remove_dir_all(&config).expect("it is ours");
+    fs::remove_file(&blobs).expect("it is ours");
     net.filterd(["reload"]).succeeds();
     net.filterd(["status"]).succeeds();
     wait_for_copies(&net, &["drop"]);

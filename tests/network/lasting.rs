@@ -3,11 +3,10 @@
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Site, SmallDisk};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, SavedGeneration, Site, SmallDisk};
 use nix::sys::signal::Signal;
 
 /// Long enough for any machine to notice that some seconds are over.
@@ -295,7 +294,8 @@ fn damaged_times_in_copy_keep_the_list() {
     names(&net, &[ATTACKER, BYSTANDER]);
     net.filterd(["reload"]).succeeds();
     net.end(Signal::SIGKILL);
-    let copy = copies(&net).remove(0);
+    let current = SavedGeneration::read(net.home(), "current").expect("it is there");
+    let copy = current.blob(&current.lists().next().expect("it has a list")["times"]);
     let length = fs::metadata(&copy).expect("it is there").len();
     let file = OpenOptions::new().write(true).open(&copy).expect("root may");
     file.write_all_at(b"\xff\xff", length - 2).expect("root may");
@@ -311,15 +311,10 @@ fn damaged_times_in_copy_keep_the_list() {
     assert_eq!(net.daemon().log().matches("does not say when its entries were added").count(), 1);
 }
 
-fn copies(net: &Net) -> Vec<PathBuf> {
-    let all = fs::read_dir(net.home().path("state/lists")).expect("there are copies");
-    all.map(|one| one.expect("it can be read").path()).collect()
-}
-
-/// When the copy of the only list was written.
+/// When the generation in force was saved.
 fn written(net: &Net) -> SystemTime {
-    let copy = fs::metadata(copies(net).remove(0)).expect("it is there");
-    copy.modified().expect("it is told")
+    let current = fs::metadata(net.home().path("state/current")).expect("it is there");
+    current.modified().expect("it has a time")
 }
 
 /// Nothing has changed, and so nothing is written, though the file may have been written anew.

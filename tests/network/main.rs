@@ -16,6 +16,7 @@ mod bare;
 mod belongs_to_others;
 mod buffers;
 mod bulk;
+mod carried_over;
 mod changed_kind;
 mod clocks;
 mod completions;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, BYSTANDER, Net, Refusal, SmallDisk, Trace, until};
+use harness::{ATTACKER, BYSTANDER, Net, Refusal, SavedGeneration, SmallDisk, Trace, until};
 use nix::sys::signal::Signal;
 
 const CONFIG: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
@@ -25,7 +25,7 @@ fn copy_is_synced_before_it_is_renamed() {
     let mut net = Net::new();
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.start(CONFIG);
-    let copies = net.home().path("state/lists");
+    let copies = net.home().path("state/blobs");
     let before = the_copy_of(&copies, ATTACKER);
     let trace = Trace::of(net.daemon().id(), CALLS, net.home().path("trace"));
     net.file("drop.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
@@ -46,11 +46,15 @@ fn copy_is_synced_before_it_is_renamed() {
     let directory = format!("<{}>", copies.display());
     let listed =
         last("fsync of the directory", &|call| call.starts_with("fsync") && call.contains(&directory));
+    let in_force = last("manifest", &|call| call.starts_with("rename") && call.contains("/current\""));
+    let state = format!("<{}>", net.home().path("state").display());
+    let said =
+        last("fsync of the state directory", &|call| call.starts_with("fsync") && call.contains(&state));
     let gone = last("removal", &|call| call.starts_with("unlink") && call.contains(&before));
-    let order = [written, synced, named, listed, gone];
+    let order = [written, synced, named, listed, in_force, said, gone];
     assert!(
         order.is_sorted(),
-        "written, on disk, named, listed on disk, the old one gone: {order:?}\n{told}"
+        "written, on disk, named, listed on disk, in the manifest, that on disk, the old one gone: {order:?}\n{told}"
     );
 }
 
@@ -93,17 +97,16 @@ fn copies_are_retried_when_disk_has_room() {
 #[test]
 fn many_copies_are_synced_before_renaming_together() {
     let mut net = Net::new();
-    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    write_many(&net, 0);
     net.start(&many("old"));
-    let copies = net.home().path("state/lists");
-    let are_finished =
-        |files: Vec<String>| files.len() == MANY && files.iter().all(|file| !file.contains('.'));
-    until(|| are_finished(files(&copies)), "there are copies of all");
-    let before = files(&copies);
+    let copies = net.home().path("state/blobs");
+    let are_saved = |saved: SavedGeneration| saved.lists().count() == MANY;
+    until(|| SavedGeneration::read(net.home(), "current").is_some_and(are_saved), "all are saved");
+    let before = blobs(&net);
     let trace = Trace::of(net.daemon().id(), CALLS, net.home().path("trace"));
-    net.configure(&many("new"));
-    net.filterd(["reload"]).succeeds().says("list old-0: called new-0 now");
-    let after = files(&copies);
+    write_many(&net, 1);
+    net.filterd(["reload"]).succeeds();
+    let after = blobs(&net);
     let calls = trace.end();
     let told = calls.join("\n");
     assert!(after.len() == MANY && after.iter().all(|file| !before.contains(file)), "{after:?}");
@@ -138,7 +141,7 @@ fn reload_reports_time_spent_on_copies() {
     let mut net = Net::new();
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.start(CONFIG);
-    let copies = net.home().path("state/lists");
+    let copies = net.home().path("state/blobs");
     the_copy_of(&copies, ATTACKER);
     let slow = Refusal::delay(net.daemon().id(), "fsync", DELAY);
     net.configure("lists: [{name: other, path: $HOME/drop.txt}]");
@@ -158,30 +161,38 @@ fn reload_reports_time_spent_on_copies() {
     slow.end();
 }
 
+/// The names of the blobs of all lists in force.
+fn blobs(net: &Net) -> Vec<String> {
+    let current = SavedGeneration::read(net.home(), "current").expect("it is there");
+    let name = |path: &Path| path.file_name().expect("a blob has a name").to_string_lossy().into_owned();
+    current.blobs().iter().map(|path| name(path)).collect()
+}
+
+fn write_many(net: &Net, octet: u8) {
+    (0..MANY).for_each(|number| _ = net.file(&format!("{number}.txt"), &format!("10.{octet}.0.{number}\n")));
+}
+
 /// As many lists, called so.
 fn many(name: &str) -> String {
-    let lists = (0..MANY).map(|number| format!("- {{name: {name}-{number}, path: $HOME/drop.txt}}\n"));
+    let lists = (0..MANY).map(|number| format!("- {{name: {name}-{number}, path: $HOME/{number}.txt}}\n"));
     format!("lists:\n{}", lists.collect::<String>())
 }
 
-/// The names of what is in it.
-fn files(directory: &Path) -> Vec<String> {
-    let files = fs::read_dir(directory).into_iter().flatten().flatten();
-    files.map(|file| file.file_name().to_string_lossy().into_owned()).collect()
-}
-
-/// The name of the only copy there is, once it tells of this address.
+/// The name of the only copy that has this address, once it is there.
 #[track_caller]
 fn the_copy_of(copies: &Path, address: &str) -> String {
     let mut name = String::new();
     let mut is_there = || {
-        let files: Vec<_> = fs::read_dir(copies).into_iter().flatten().flatten().collect();
+        let files = fs::read_dir(copies).into_iter().flatten().flatten();
+        let has_address = |path: &Path| {
+            let text = fs::read(path).unwrap_or_default();
+            // One that is not finished has an extension yet.
+            path.extension().is_none() && String::from_utf8_lossy(&text).contains(address)
+        };
+        let files: Vec<_> = files.filter(|file| has_address(&file.path())).collect();
         let [file] = files.as_slice() else { return false };
         name = file.file_name().to_string_lossy().into_owned();
-        // One that is not finished has an extension yet.
-        let is_finished = file.path().extension().is_none();
-        let text = fs::read(file.path()).unwrap_or_default();
-        is_finished && String::from_utf8_lossy(&text).contains(address)
+        true
     };
     until(&mut is_there, "the only copy does not tell of it");
     name

@@ -158,10 +158,11 @@ fn list_that_became_unreadable_survives_restart() {
     let config = "lists: [{name: secret, path: $HOME/secret.txt}]";
     fs::set_permissions(&list, Permissions::from_mode(0o644)).expect("it is ours");
     let daemon = Daemon::start(&mut with_a_user(&net, config), net.home());
-    let copies = net.home().path("state/lists");
+    let copies = net.home().path("state/blobs");
     // The end waits until copies are written.
     daemon.end(Signal::SIGTERM);
-    assert_eq!(fs::read_dir(&copies).expect("they are there").count(), 1);
+    // The list, and the configuration.
+    assert_eq!(fs::read_dir(&copies).expect("they are there").count(), 2);
     fs::set_permissions(&list, Permissions::from_mode(0o600)).expect("it is ours");
     let mend = format!("chgrp filterd {0} && chmod g+r {0}", list.display());
     let file = net.home().path("filterd.yaml");

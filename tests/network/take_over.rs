@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use harness::home::binary;
-use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply, Talk, is_error, until};
+use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply, SavedGeneration, Talk, is_error, until};
 use nix::sys::signal::Signal;
 
 const BLOCKING: &str = "block: [203.0.113.7]";
@@ -145,7 +145,7 @@ fn reload_during_take_over_leaves_a_copy() {
             home.filterd(["reload"]).succeeds();
         });
         net.filterd(["status"]).succeeds().is_silent_about("there is no copy");
-        let copy = fs::read_to_string(net.home().path("state/configuration.yaml")).expect("it is there");
+        let copy = SavedGeneration::read(net.home(), "current").expect("it is there").config();
         assert!(copy.contains(&format!("198.18.0.{turn}]")), "it is another one's: {copy}");
     }
 }

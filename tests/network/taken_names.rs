@@ -71,7 +71,7 @@ fn newcomer_refuses_the_name_of_a_live_list() {
 fn start_without_a_copy_refuses_a_taken_name() {
     let mut net = with_entries_of_drop();
     net.stop();
-    fs::remove_file(net.home().path("state/configuration.yaml")).expect("it was there");
+    fs::remove_file(net.home().path("state/current")).expect("it was there");
     let mut command = net.host().command(&home::binary().display().to_string());
     let daemon = Daemon::spawn(command.args(net.arguments(TAKEN)), net.home());
     assert_eq!(daemon.wait().code(), Some(3));

@@ -166,7 +166,7 @@ fn kept(net: &Net) -> Vec<(String, String)> {
             })
             .collect::<Vec<_>>()
     };
-    let mut kept = [files("state"), files("state/lists")].concat();
+    let mut kept = [files("state"), files("state/blobs")].concat();
     kept.sort();
     kept
 }

@@ -207,7 +207,7 @@ fn held_back_list_takes_new_ttl_at_once() {
     let file = net.file("seen.txt", ATTACKER);
     net.start(&list(", ttl: 1h"));
     net.expect(ATTACKER).dropped();
-    wait_for_copies(&net, "means block\n");
+    wait_for_copies(&net, "block");
     std::fs::remove_file(file).expect("it was there");
     let until =
         |net: &Net| net.filterd(["list", "--json"]).succeeds().says(ATTACKER).json()["until"].as_u64();

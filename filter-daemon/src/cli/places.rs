@@ -18,8 +18,9 @@ pub const PINS: &str = "/sys/fs/bpf/filterd";
 /// The path of the configuration.
 pub const CONFIG: &str = "/etc/filterd/filterd.yaml";
 
-/// The copy of the configuration that last took effect, in the state directory.
-pub const CONFIG_COPY: &str = "configuration.yaml";
+/// What records the configuration that last took effect, in the state directory. An earlier filterd had the
+/// second name.
+pub const CONFIG_COPIES: [&str; 2] = ["current", "configuration.yaml"];
 
 /// The longest path of a Unix socket, without the terminating zero.
 const LONGEST_SOCKET: usize = 107;

@@ -199,7 +199,9 @@ impl RunArguments {
         let may_be_read = match &config {
             ConfigFile::Named(_) => true,
             // A missing configuration may have a copy.
-            ConfigFile::Usual(path) => path.exists() || state_dir.join(places::CONFIG_COPY).exists(),
+            ConfigFile::Usual(path) => {
+                path.exists() || places::CONFIG_COPIES.iter().any(|copy| state_dir.join(copy).exists())
+            }
             ConfigFile::None => false,
         };
         if self.interfaces.is_empty() && !may_be_read {
@@ -302,7 +304,7 @@ mod tests {
     #[test]
     fn missing_configuration_is_named_if_copied() {
         let state = tempfile::tempdir().unwrap();
-        std::fs::write(state.path().join(places::CONFIG_COPY), "").unwrap();
+        std::fs::write(state.path().join(places::CONFIG_COPIES[0]), "").unwrap();
         let arguments = RunArguments { state_dir: Some(state.path().into()), ..RunArguments::default() };
         assert_eq!(
             checked(arguments, Path::new("/nowhere")).unwrap().config,

@@ -1,39 +1,40 @@
-//! The configuration in force: that of the file, or the previous one where the file is not valid. A copy of
-//! the last configuration that took effect is kept, for a start at which the file is not valid.
+//! The configuration in force: that of the file, or the previous one where the file is not valid. The last
+//! configuration that took effect is saved, for a start at which the file is not valid.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tracing::{error, info, warn};
+use tracing::{error, warn};
 
 use super::error::DaemonError;
-use super::last_good::{ConfigurationCopy, LastGood, MissingLastGood};
-use super::reload::{self, KnownList, ListSources, Loaded, PartedLists, WayBack};
-use super::retry::{LONGEST, Retry};
-use super::trial::{AtStart, Trial};
+use super::lists::SaveTarget;
+use super::reload::{self, KnownList, ListSources, Loaded, WayBack};
+use super::trial::Trial;
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, Mode};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::{About, Fault};
-use crate::source::Copies;
+use crate::source::digest::Digest;
 use crate::source::reading::{AcceptedSource, SourceReading};
-use crate::state_directory::IF_REPLACED;
+use crate::state::{
+    ConfigText, FoundFile, FoundGeneration, Generation, GenerationName, SavedConfig, StartChoice, StateStore,
+};
 use crate::text::{Explanation, date, printable};
 
 /// The part of the owner's state that is about the configuration's file.
 pub struct Configuration {
     file: ConfigFile,
-    last_good: LastGood,
+    store: StateStore,
     /// The file has been read once. From then on a missing file is an error, even at the usual place.
     is_known: bool,
-    /// The copy of the configuration that is about to take effect.
-    copy: ConfigurationCopy,
+    /// The text of the configuration in force.
+    text: Option<Arc<ConfigText>>,
+    /// The text of the configuration that is about to take effect.
+    next: Option<Arc<ConfigText>>,
     /// Why the configuration in force differs from its file.
     held_back: Option<Fault>,
-    /// Set while the configuration in force has no copy on disk.
-    not_kept: Option<MissingCopy>,
     /// The mode that filterd started with and keeps, and the fault shown while the configuration has another.
     mode: Option<Mode>,
     other_mode: Option<Fault>,
@@ -43,19 +44,11 @@ pub struct Configuration {
     way_back: Option<Arc<WayBack>>,
 }
 
-/// The copy of the configuration in force that could not be written.
-struct MissingCopy {
-    fault: Fault,
-    /// The copy to write when the disk accepts it.
-    again: ConfigurationCopy,
-    retry: Retry,
-}
-
 /// The paths of the configuration and its copy, for a reading.
 #[derive(Clone, Debug)]
 pub struct ConfigurationSource {
     path: Option<PathBuf>,
-    last_good: LastGood,
+    store: StateStore,
     way_back: Option<Arc<WayBack>>,
 }
 
@@ -63,44 +56,32 @@ impl Configuration {
     /// Reads the configuration for a filterd that starts. If it is not valid, the last good copy is used.
     /// A filterd that is to replace a running one fails instead: the running one protects better.
     pub fn at_start(run: &Run, sources: &mut ListSources) -> Result<(Self, Loaded), DaemonError> {
-        let last_good = LastGood::in_directory(&run.state_dir);
-        if !run.take_over && Trial::was_confirmed(&run.state_dir) {
-            last_good.take_prepared();
-            for (list, error) in sources.copies.take_all_tried() {
-                error!("there is no copy of the confirmed list \"{}\": {error}", list.name);
-            }
-        }
+        let store = sources.store.clone();
         // Unfinished files may belong to the filterd that runs.
         if !run.take_over {
-            sources.copies.clean();
+            store.clean();
         }
-        let before = sources.known();
+        let before = sources.carried_over(run.take_over)?;
+        let is_known = run.config.path().is_some_and(|path| last_good(&store, path).is_ok());
         let mut this = Self {
             file: run.config.clone(),
-            is_known: run.config.path().is_some_and(|path| last_good.read(path).is_ok()),
-            last_good,
-            copy: ConfigurationCopy::Nothing,
+            is_known,
+            trial: Trial::none(&store),
+            store,
+            text: None,
+            next: None,
             held_back: None,
-            not_kept: None,
             mode: None,
             other_mode: None,
-            trial: Trial::none(&run.state_dir),
             way_back: None,
         };
         if let Some(loaded) = this.after_trial(run, &before, sources)? {
             return Ok((this, loaded));
         }
-        let parted = this.trial.parted();
-        let known = this.known(&before, &parted, sources);
-        let source =
-            ConfigurationSource { last_good: this.last_good.beside_another(run.take_over), ..this.source() };
-        let loaded = match source.load(&known, &Accept::default(), sources) {
+        let known = this.known(&before, sources);
+        let loaded = match this.source().load(&known, &Accept::default(), sources) {
             Err(error @ DaemonError::Config(_)) => this.gather_instead(error, &before, run, sources)?,
-            loaded => {
-                let loaded = loaded?;
-                this.part(&loaded, &known, &before, &parted);
-                loaded
-            }
+            loaded => loaded?,
         };
         Ok((this, loaded))
     }
@@ -116,15 +97,12 @@ impl Configuration {
         sources: &mut ListSources,
     ) -> Result<Loaded, DaemonError> {
         let was_in_force =
-            loaded.restores || self.held_back.is_some() || matches!(loaded.copy, ConfigurationCopy::Kept);
+            loaded.restores || self.held_back.is_some() || self.is_saved(loaded.text.as_deref());
         match reload::must_be_possible(&loaded.config, &run.interfaces, live_entries) {
             Ok(()) => Ok(loaded),
             Err(DaemonError::ListIsLive { .. }) if was_in_force => Ok(loaded),
             Err(error) if was_in_force => Err(error),
             Err(error) => {
-                if !self.trial.is_on() {
-                    self.last_good.discard();
-                }
                 // Its drafts are removed before others are written.
                 drop(loaded);
                 let before = sources.known();
@@ -149,26 +127,27 @@ impl Configuration {
         }
         self.trial.take_lists_only();
         // The previous configuration is in force, with all of its lists.
-        let parted = PartedLists::default();
-        let known = self.known(before, &parted, sources);
-        let loaded = Loaded::gather(self.instead(error)?, &known, &Accept::default(), sources)?;
-        self.part(&loaded, &known, before, &parted);
-        Ok(loaded)
-    }
-
-    /// Records for the trial what became of each list of the previous configuration.
-    fn part(&mut self, loaded: &Loaded, known: &[KnownList], before: &[KnownList], parted: &PartedLists) {
-        if self.trial.is_on() {
-            let called = reload::called(known, &loaded.config.lists);
-            let before = before.iter().map(|before| &before.name);
-            self.trial.parts(parted.by_start(before, |name| called.get(name).cloned()));
-        }
+        let mut known = self.known(before, sources);
+        let others = before.iter().filter(|list| known.iter().all(|known| known.name != list.name));
+        let others: Vec<_> = others.cloned().collect();
+        known.extend(others);
+        let (config, text) = self.instead(error)?;
+        let loaded = Loaded::gather(config, &known, &Accept::default(), sources)?;
+        Ok(Loaded { text: Some(Arc::new(text)), ..loaded })
     }
 
     /// The lists as a start knows them: those of `before` the trial, or those on trial if it continues a
     /// trial.
-    fn known(&self, before: &[KnownList], parted: &PartedLists, sources: &mut ListSources) -> Vec<KnownList> {
-        if self.trial.is_on() { sources.on_trial(before, parted) } else { before.to_vec() }
+    fn known(&self, before: &[KnownList], sources: &mut ListSources) -> Vec<KnownList> {
+        if self.trial.is_on() { sources.on_trial() } else { before.to_vec() }
+    }
+
+    /// Whether this text is that of the current generation.
+    fn is_saved(&self, text: Option<&ConfigText>) -> bool {
+        let saved = self.store.read(GenerationName::Current).generation().and_then(|saved| saved.config);
+        saved.zip(text).is_some_and(|(saved, text)| {
+            (saved.of, saved.digest) == (text.of.clone(), Digest::of(text.text.as_bytes()))
+        })
     }
 
     /// Loads the previous configuration if the earlier filterd left a trial that was not confirmed in time. A
@@ -185,25 +164,23 @@ impl Configuration {
             return Ok(None);
         }
         let names = known.iter().map(|known| known.name.clone());
-        let (trial, what) = Trial::at_start(&run.state_dir, names);
+        let file = || {
+            let path = self.file.path();
+            let text = path.and_then(|path| std::fs::read(path).ok());
+            let valid =
+                text.filter(|text| path.is_some_and(|path| config::parse(path, text.clone()).is_ok()));
+            valid.map_or(FoundFile::Unusable, |text| FoundFile::Valid(crc32fast::hash(&text)))
+        };
+        let (trial, choice) = Trial::at_start(&self.store, names, file);
         self.trial = trial;
-        let text = || std::fs::read(self.file.path()?).ok();
-        // An invalid file does not end a rollback.
-        let is_valid = |text| self.file.path().is_some_and(|path| config::parse(path, text).is_ok());
-        match what {
-            AtStart::Nothing => return Ok(None),
-            AtStart::GoesOn => {
+        match choice {
+            StartChoice::TakeFile | StartChoice::TakeChangedFile => return Ok(None),
+            StartChoice::GoOn(..) => {
                 let lists = known.iter().map(|known| (&known.name, &known.reading));
-                self.hold_way_back(lists, &sources.copies, !sources.has_lost_one);
+                self.hold_way_back(lists, !sources.has_lost_one);
                 return Ok(None);
             }
-            AtStart::StayRolledBack { checksum }
-                if text().is_some_and(|text| crc32fast::hash(&text) != checksum && is_valid(text)) =>
-            {
-                self.trial.discard();
-                return Ok(None);
-            }
-            AtStart::RollBack | AtStart::StayRolledBack { .. } => {}
+            StartChoice::RollBack(_) | StartChoice::StayRolledBack(_) => {}
         }
         match self.source().restore(known, sources) {
             Ok(loaded) => {
@@ -229,20 +206,33 @@ impl Configuration {
     pub fn hold_way_back<'a>(
         &mut self,
         lists: impl Iterator<Item = (&'a Arc<str>, &'a SourceReading)>,
-        copies: &Copies,
         are_all: bool,
     ) -> Vec<AcceptedSource> {
-        let text = self.path().and_then(|path| self.last_good.read(path).ok());
-        let way_back = WayBack::hold(text, lists, copies, are_all);
+        let text = self.path().and_then(|path| last_good(&self.store, path).ok());
+        let way_back = WayBack::hold(text.map(|(text, _)| text), lists, &self.store, are_all);
         let unknown = way_back.of_files_unknown();
         self.way_back = Some(Arc::new(way_back));
         unknown
     }
 
-    /// Releases the way back: the prepared copy was used, or is discarded.
+    /// Begins a trial of the prepared configuration. That is on disk when this returns, with these lists.
+    /// `names` are the lists in force.
+    pub fn begin_trial(
+        &mut self,
+        length: Duration,
+        asked: (&str, u32),
+        names: Vec<Arc<str>>,
+        lists: Vec<AcceptedSource>,
+    ) -> Result<(), String> {
+        let config = self.next.as_ref().map(|text| self.store.save_text(text)).transpose();
+        let config = config.map_err(|error| error.to_string())?;
+        let generation = Generation { config, lists, ..Generation::default() };
+        self.trial.begin(length, asked, names, generation)
+    }
+
+    /// Releases the way back.
     pub fn drop_way_back(&mut self) {
         self.way_back = None;
-        self.last_good.discard();
     }
 
     /// Whether there is a configuration that a reload could change.
@@ -253,7 +243,6 @@ impl Configuration {
     /// Records that the configuration from before a trial is in force again. This is a fault unless the file
     /// says the same.
     pub fn note_rollback(&mut self) {
-        self.copy = ConfigurationCopy::Nothing;
         if self.trial.found_its_file() {
             return;
         }
@@ -280,15 +269,10 @@ impl Configuration {
         self.trial.refusal().or_else(|| self.trial.unnoted())
     }
 
-    /// Records that the configuration in force is confirmed.
-    pub fn note_confirmation(&mut self) {
-        self.keep();
-    }
-
     /// Why the configuration in force could not be restored later, if there is a reason.
     pub fn missing_copy(&self) -> Option<Explanation> {
         let path = self.path()?;
-        let why = self.last_good.read(path).err()?;
+        let why = last_good(&self.store, path).err()?;
         Some(Explanation::new(
             format!("there is no copy of the configuration: {why}"),
             "to make one: filterd reload",
@@ -296,19 +280,18 @@ impl Configuration {
     }
 
     /// The last good copy in place of a file that cannot be used.
-    fn instead(&mut self, error: DaemonError) -> Result<Config, DaemonError> {
+    fn instead(&mut self, error: DaemonError) -> Result<(Config, ConfigText), DaemonError> {
         let Some(path) = self.file.path() else { return Err(error) };
-        let text = match self.last_good.read(path) {
-            Ok(text) => text,
+        let (text, saved) = match last_good(&self.store, path) {
+            Ok(found) => found,
             Err(why) => {
                 warn!("there is no usable last good copy of the configuration: {why}");
                 return Err(error);
             }
         };
         // A copy that another version wrote need not be valid for this one.
-        let Ok(config) = config::parse(path, text.into_bytes()) else { return Err(error) };
-        let of = self.last_good.written().map_or_else(String::new, |at| format!(" of {}", date::utc(at)));
-        let instead = format!("its last good copy{of} is in force instead");
+        let Ok(config) = config::parse(path, text.text.clone().into_bytes()) else { return Err(error) };
+        let instead = format!("its last good copy of {} is in force instead", date::utc(saved.at));
         let mut told = held_back(&error.brief(), path, &instead);
         if let ConfigFile::Usual(_) = self.file {
             told.remedy
@@ -317,7 +300,7 @@ impl Configuration {
         }
         error!("{told}");
         self.held_back = Some(fault(told));
-        Ok(config)
+        Ok((config, text))
     }
 
     /// The file to read, if there is one.
@@ -331,7 +314,7 @@ impl Configuration {
     pub fn source(&self) -> ConfigurationSource {
         ConfigurationSource {
             path: self.path().map(Path::to_owned),
-            last_good: self.last_good.clone(),
+            store: self.store.clone(),
             way_back: self.way_back.clone(),
         }
     }
@@ -356,71 +339,43 @@ impl Configuration {
         format!("configuration {file}; enforce: {enforce}; interfaces: {interfaces}")
     }
 
-    /// Takes the copy of a configuration that is about to take effect.
+    /// Takes the text of a configuration that is about to take effect.
     pub fn prepare(&mut self, loaded: &mut Loaded) {
-        self.copy = std::mem::take(&mut loaded.copy);
+        self.next = loaded.text.take();
+    }
+
+    /// Records that the prepared configuration is in force.
+    pub fn take_effect(&mut self) {
+        self.text = self.next.take();
+        self.is_known |= self.text.is_some();
+    }
+
+    /// Where the generation in force is saved.
+    pub fn save_target(&self) -> SaveTarget {
+        SaveTarget {
+            trial: self.trial.head(),
+            confirms: self.trial.is_confirmed(),
+            config: self.text.clone(),
+        }
     }
 
     /// Records that the configuration read at the start is in force. It may be the last good copy, and then
-    /// the file still needs to be fixed.
+    /// the file still needs to be fixed. From now on a start does not depend on the file.
     pub fn note_start(&mut self) {
-        if let ConfigFile::None = self.file {
-            self.last_good.forget();
-        }
         self.trial.note_start();
-        if !self.trial.is_on() {
-            self.keep();
+        self.store.end_carry_over();
+        if let Some(text) = self.text.as_deref().filter(|_| !self.trial.is_on())
+            && !self.is_saved(Some(text))
+            && let Err(error) = self.store.save_config_alone(text)
+        {
+            // The generation is saved soon, and a failure of that is reported.
+            warn!("{error}");
         }
     }
 
     /// Records that the configuration of a reload is in force.
     pub fn note_reload(&mut self) {
         self.held_back = None;
-        self.keep();
-    }
-
-    fn keep(&mut self) {
-        let copy = std::mem::take(&mut self.copy);
-        self.is_known |= !matches!(copy, ConfigurationCopy::Nothing);
-        self.keep_this(copy);
-    }
-
-    fn keep_this(&mut self, copy: ConfigurationCopy) {
-        let before = self.not_kept.take();
-        let Err(MissingLastGood { why, again }) = self.last_good.keep(copy) else { return };
-        let message = format!("there is no copy of the configuration in force: {why}");
-        if before.is_none() {
-            error!("{message}");
-        }
-        let remedy = format!(
-            "without it filterd cannot start while the configuration is invalid; make the state directory writable and check its free space: filterd retries within {} minutes, and `filterd reload` retries now; {IF_REPLACED}",
-            LONGEST.as_secs() / 60
-        );
-        let fault = fault(Explanation::new(message, remedy));
-        let since = before.as_ref().map_or(fault.since, |before| before.fault.since);
-        let retry = before.map_or_else(Retry::soon, |before| before.retry.later());
-        self.not_kept = Some(MissingCopy { fault: Fault { since, ..fault }, again, retry });
-    }
-
-    /// How long until the copy that the disk refused is tried again.
-    pub fn until_due(&self) -> Option<Duration> {
-        Some(self.not_kept.as_ref()?.retry.until_due())
-    }
-
-    /// Writes the copy that the disk refused again if it is due. A running reading may be writing its own
-    /// copy.
-    pub fn keep_again(&mut self, is_reading: bool) {
-        let is_due = |uncopied: &&mut MissingCopy| uncopied.retry.until_due().is_zero();
-        let Some(uncopied) = self.not_kept.as_mut().filter(is_due) else { return };
-        if is_reading {
-            uncopied.retry = uncopied.retry.later();
-            return;
-        }
-        let again = std::mem::take(&mut uncopied.again);
-        self.keep_this(again);
-        if self.not_kept.is_none() {
-            info!("the copy of the configuration is on disk");
-        }
     }
 
     /// Why the configuration in force is not that of its file, if that is so.
@@ -428,17 +383,9 @@ impl Configuration {
         Some(self.held_back.as_ref()?.told.clone())
     }
 
-    /// The message shown while the configuration in force has no copy.
-    pub fn without_copy(&self) -> Option<Explanation> {
-        Some(self.not_kept.as_ref()?.fault.told.clone())
-    }
-
     /// Records that a configuration was refused.
     pub fn note_refusal(&mut self, error: &DaemonError) {
-        self.copy = ConfigurationCopy::Nothing;
-        if !self.trial.is_on() {
-            self.last_good.discard();
-        }
+        self.next = None;
         let is_elsewhere =
             matches!(error, DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) | DaemonError::NothingToTry);
         let is_slip =
@@ -470,17 +417,15 @@ impl Configuration {
         self.mode.is_some_and(|begun| begun != mode)
     }
 
-    /// The faults of the configuration, its copy, its mode and its trial.
-    pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        let not_kept = self.not_kept.as_ref().map(|uncopied| &uncopied.fault);
-        let told = self.held_back.iter().chain(not_kept).chain(&self.other_mode).cloned();
+    /// The faults of the configuration, its mode and its trial. `unsaved` is that of its copy.
+    pub fn faults<'a>(&'a self, unsaved: Option<&'a Fault>) -> impl Iterator<Item = Fault> {
+        let told = self.held_back.iter().chain(unsaved).chain(&self.other_mode).cloned();
         told.chain(self.trial.fault())
     }
 }
 
 impl ConfigurationSource {
-    /// Reads everything. The copy of a valid configuration is written at once, and replaces the last one when
-    /// the configuration takes effect.
+    /// Reads the configuration's file and its lists.
     pub fn load(
         &self,
         known: &[KnownList],
@@ -492,10 +437,9 @@ impl ConfigurationSource {
         };
         let bytes = sources.read_config(path)?;
         let config = config::parse(path, bytes.clone())?;
-        let copy =
-            if sources.writes { self.last_good.prepare(path, &bytes) } else { ConfigurationCopy::Nothing };
         let checksum = crc32fast::hash(&bytes);
-        Ok(Loaded { copy, checksum, ..Loaded::gather(config, known, accept, sources)? })
+        let text = String::from_utf8(bytes).ok().map(|text| Arc::new(ConfigText::new(path, text)));
+        Ok(Loaded { text, checksum, ..Loaded::gather(config, known, accept, sources)? })
     }
 
     /// Reads the configuration and its lists from the copies: those held open, or those in the state
@@ -507,26 +451,40 @@ impl ConfigurationSource {
         let way_back = self.way_back.as_deref();
         let cannot = |why: String| DaemonError::System(std::io::Error::other(why));
         if let Some(way_back) = way_back {
-            way_back.put_back(&sources.copies);
+            way_back.put_back(&self.store);
         }
         let text = match way_back.and_then(WayBack::text) {
-            Some(text) => {
-                if self.last_good.read(path).is_err()
-                    && let Err(not_kept) = self.last_good.keep(self.last_good.prepare(path, text.as_bytes()))
-                {
-                    let why = not_kept.why;
-                    error!("the copy of the configuration is missing and cannot be written: {why}");
-                }
-                text.to_owned()
-            }
-            None => self.last_good.read(path).map_err(cannot)?,
+            Some(text) => text.clone(),
+            None => last_good(&self.store, path).map_err(cannot)?.0,
         };
         // A file that cannot be read counts as different.
         let said = sources.read_config(path).ok();
         let checksum = said.as_deref().map_or(0, crc32fast::hash);
-        let says_its_file = said.as_deref() == Some(text.as_bytes());
-        let config = config::parse(path, text.into_bytes())?;
-        Ok(Loaded { checksum, says_its_file, ..Loaded::restore(config, known, way_back, sources) })
+        let says_its_file = said.as_deref() == Some(text.text.as_bytes());
+        let config = config::parse(path, text.text.clone().into_bytes())?;
+        let loaded = Loaded::restore(config, known, way_back, sources);
+        Ok(Loaded { checksum, says_its_file, text: Some(Arc::new(text)), ..loaded })
+    }
+}
+
+/// The text in the current generation, if it is that of this file, or else why there is none.
+fn last_good(store: &StateStore, of: &Path) -> Result<(ConfigText, SavedConfig), String> {
+    let path = store.path_of(GenerationName::Current);
+    let cannot = |why: &str| format!("{}: {why}", printable::path(&path));
+    match store.read(GenerationName::Current) {
+        FoundGeneration::Missing => Err(cannot("No such file or directory (os error 2)")),
+        FoundGeneration::Damaged(why) => Err(cannot(&why)),
+        FoundGeneration::Newer => Err(cannot("a newer filterd wrote it")),
+        FoundGeneration::Read { generation, .. } if generation.is_of(of) => {
+            let Generation { config: Some(saved), .. } = generation else {
+                return Err(cannot("it has no configuration"));
+            };
+            Ok((store.text_of(&saved)?, saved))
+        }
+        FoundGeneration::Read { generation, .. } => Err(match generation.config {
+            Some(SavedConfig { of, .. }) => cannot(&format!("it is of another file, {of}")),
+            None => cannot("it has no configuration"),
+        }),
     }
 }
 

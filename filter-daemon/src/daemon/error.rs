@@ -1,6 +1,7 @@
 //! Errors that end the daemon or refuse a reload.
 
 use std::io;
+use std::path::PathBuf;
 
 use thiserror::Error;
 
@@ -85,6 +86,9 @@ pub enum DaemonError {
     /// A trial cannot begin, because the present state could not be restored.
     #[error("nothing was changed, because a rollback would not be possible: {}", .0.message)]
     NoWayBack(Explanation),
+    /// A newer filterd wrote the state directory.
+    #[error("a newer filterd wrote {}", crate::text::printable::path(path))]
+    NewerState { path: PathBuf },
     /// The filter that was left running belongs to another network namespace, where interface names differ.
     #[error("an earlier filterd left its filter attached in another network namespace")]
     OtherNamespace,
@@ -188,6 +192,9 @@ impl Explain for DaemonError {
                 "it still filters there; start filterd in that namespace (`ip netns exec`, `nsenter -n`), or give this one another --socket, --state-dir and --pin-dir\nto stop filtering there: filterd detach"
                     .to_owned(),
             ),
+            Self::NewerState { .. } => Some(
+                "start that version again, or give this one its own directory with --state-dir".to_owned(),
+            ),
             Self::NothingToTry => Some("start filterd with `--config FILE`".to_owned()),
             Self::FewFiles { .. } => Some(
                 "raise the limit: `ulimit -n 4096` in the shell that starts it, LimitNOFILE=65536 in its unit, `--ulimit nofile=65536` for its container"
@@ -241,6 +248,7 @@ impl From<&DaemonError> for Exit {
             | DaemonError::AcceptsEither { .. }
             | DaemonError::User { .. } => Self::Usage,
             DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) | DaemonError::NothingToTry => Self::Refused,
+            DaemonError::NewerState { .. } => Self::Config,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_)
             | DaemonError::FewFiles { .. }

@@ -1,4 +1,4 @@
-//! The last good copies of lists that have files. They are written outside the owner, one reload after the
+//! Saves the generation in force, or the one on trial. Generations are written outside the owner, one after the
 //! other.
 
 use std::collections::{HashMap, VecDeque};
@@ -14,73 +14,85 @@ use crate::blocklist::{Blocklist, EntryTimes, ListId, ListInfo, Timestamp};
 use crate::clock;
 use crate::control::wire::reload::HeldBack;
 use crate::control::wire::{About, Fault};
-use crate::source::Copies;
-use crate::source::copies::{self, CopyError, CopySource};
+use crate::source::digest::Digest;
 use crate::source::reading::{AcceptedSource, SourceReadings};
+use crate::state::{
+    ConfigText, CopyError, Draft, GenerationName, ListToSave, SaveJob, SaveOutcome, StateStore, TrialHead,
+};
 use crate::state_directory::IF_REPLACED;
 use crate::text::Explanation;
 
-/// How long filterd waits for copies when it ends.
+/// How long filterd waits for a generation to be saved when it ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A list, and the copy to keep of it.
+/// A list of the generation to save.
 #[derive(Debug)]
 pub struct ListToKeep {
     pub id: ListId,
     /// The record of the accepted list.
     pub accepted: AcceptedSource,
-    /// Its record before. The copy of that stays until there is a new one.
+    /// Its record before. That stays until this one is saved.
     pub before: Option<AcceptedSource>,
-    /// The source of the copy, if there is none yet.
-    pub bytes: Option<CopySource>,
-    /// When each entry was added and when it expires, where that differs from the previous copy.
+    /// Its bytes, if there may be no copy of them yet.
+    pub draft: Option<Draft>,
+    /// When each entry was added and expires, where that differs from what is saved.
     pub times: Option<EntryTimes>,
 }
 
-impl ListToKeep {
-    /// Whether the copy is written as a whole. Changed times alone are appended to an existing copy.
-    fn is_made_anew(&self, copies: &Copies) -> bool {
-        self.bytes.is_some() || self.times.is_some() && copies.has(&self.accepted)
-    }
+/// Where a generation is saved, and its configuration.
+#[derive(Debug)]
+pub struct SaveTarget {
+    /// Set if the generation is on trial.
+    pub trial: Option<TrialHead>,
+    /// The generation on trial becomes the current one first.
+    pub confirms: bool,
+    pub config: Option<Arc<ConfigText>>,
 }
-
-/// The result of each copy.
-pub type Outcomes = Vec<Result<(), CopyError>>;
-
-/// Makes the first copies, and keeps the second, which exist already.
-type Make = fn(&Copies, Vec<copies::CopyToKeep>, Vec<AcceptedSource>) -> Outcomes;
 
 /// The part of the owner's state that is about the sources of lists and their copies.
 pub struct ListCopies {
     /// How each source was read last.
     pub sources: SourceReadings,
-    copies: Copies,
+    store: StateStore,
     /// The write that runs.
-    writing: Option<RunningWrite>,
+    writing: Option<RunningSave>,
     /// The writes that wait for it.
-    next: VecDeque<CopyPurpose>,
-    /// Copies that could not be made, and since when. The older ones stay.
+    next: VecDeque<SavePurpose>,
+    /// Lists that could not be saved, and since when. Their older copies stay.
     failed: HashMap<ListId, FailedCopy>,
+    /// Set while the configuration in force is not saved.
+    failed_config: Option<Fault>,
     /// When they are tried again.
     retry: Option<Retry>,
+    /// Whether the confirmation of a trial was stored.
+    confirmed: Option<Result<(), String>>,
 }
 
-/// Why copies are written.
+/// What is written to disk next.
 #[derive(Debug)]
-enum CopyPurpose {
-    /// They become the last good ones.
-    Keep(Vec<ListToKeep>),
-    /// They are of lists on trial. The last good ones stay.
-    TryOut(Vec<ListToKeep>),
-    /// The existing copies record anew when they were written, where that matters.
+enum SavePurpose {
+    Save(SaveTarget, Vec<ListToKeep>),
+    /// The generation in force, as far as its lists have copies.
+    SaveAgain(SaveTarget),
+    /// The manifests, where the clock was set since.
     Renew,
-    /// These copies record which file they belong to. It was written anew since, with the same contents.
+    /// The current manifest, with the files that these lists came from. They were written anew since, with the
+    /// same contents.
     KnowFiles(Vec<AcceptedSource>),
 }
 
-struct RunningWrite {
-    lists: Vec<(ListId, Option<AcceptedSource>)>,
-    task: JoinHandle<Outcomes>,
+struct RunningSave {
+    /// None for a list whose earlier record stays.
+    lists: Vec<Option<ListBeingSaved>>,
+    has_config: bool,
+    task: JoinHandle<Option<SaveOutcome>>,
+}
+
+/// A list whose record is being saved.
+struct ListBeingSaved {
+    id: ListId,
+    digest: Digest,
+    older: Option<AcceptedSource>,
 }
 
 struct FailedCopy {
@@ -94,86 +106,86 @@ struct FailedCopy {
 
 impl ListCopies {
     pub fn of(state: &Path) -> Self {
-        let copies = Copies::of(state);
-        let (sources, next, failed) = (SourceReadings::default(), VecDeque::new(), HashMap::new());
-        Self { sources, copies, writing: None, next, failed, retry: None }
+        Self {
+            sources: SourceReadings::default(),
+            store: StateStore::of(state),
+            writing: None,
+            next: VecDeque::new(),
+            failed: HashMap::new(),
+            failed_config: None,
+            retry: None,
+            confirmed: None,
+        }
     }
 
-    /// Writes copies of these lists, and removes all others.
-    pub fn keep(&mut self, lists: Vec<ListToKeep>) {
-        self.keep_soon(lists);
+    /// Saves a generation with these lists and no others.
+    pub fn save(&mut self, target: SaveTarget, lists: Vec<ListToKeep>) {
+        self.save_soon(target, lists);
         self.write_next();
     }
 
-    /// Like `keep`, once the owner runs. A filterd that it replaces has ended by then.
-    pub fn keep_soon(&mut self, lists: Vec<ListToKeep>) {
-        self.next.push_back(CopyPurpose::Keep(lists));
+    /// Like `save`, once the owner runs. A filterd that it replaces has ended by then.
+    pub fn save_soon(&mut self, target: SaveTarget, lists: Vec<ListToKeep>) {
+        self.next.push_back(SavePurpose::Save(target, lists));
     }
 
-    /// The clock was set: all copies record anew when they were written.
+    /// Saves the generation once more, as far as its lists have copies.
+    pub fn save_again(&mut self, target: SaveTarget) {
+        self.next.push_back(SavePurpose::SaveAgain(target));
+        self.write_next();
+    }
+
+    /// The clock was set: manifests say anew when they were written.
     pub fn renew(&mut self) {
-        self.renew_soon();
+        self.next.push_back(SavePurpose::Renew);
         self.write_next();
     }
 
-    /// Like `renew`, once the owner runs.
-    pub fn renew_soon(&mut self) {
-        self.next.push_back(CopyPurpose::Renew);
-    }
-
-    /// Records in these copies which files they belong to.
+    /// Records which files these lists came from.
     pub fn know_files(&mut self, lists: Vec<AcceptedSource>) {
         if !lists.is_empty() {
-            self.next.push_back(CopyPurpose::KnowFiles(lists));
+            self.next.push_back(SavePurpose::KnowFiles(lists));
             self.write_next();
         }
     }
 
-    /// Writes copies of these lists next to the last good ones. Returns the copies to keep if the trial is
-    /// confirmed.
-    pub fn try_out(&mut self, lists: Vec<ListToKeep>) -> Vec<ListToKeep> {
-        let tried = self.try_out_soon(lists);
-        self.write_next();
-        tried
-    }
-
-    /// Like `try_out`, once the owner runs.
-    pub fn try_out_soon(&mut self, lists: Vec<ListToKeep>) -> Vec<ListToKeep> {
-        let tried = lists.iter().map(|list| {
-            let is_tried = list.is_made_anew(&self.copies) || self.copies.is_tried(&list.accepted);
-            ListToKeep {
-                id: list.id,
-                accepted: list.accepted.clone(),
-                before: list.before.clone(),
-                bytes: is_tried.then_some(CopySource::Tried),
-                times: None,
-            }
-        });
-        let tried = tried.collect();
-        self.next.push_back(CopyPurpose::TryOut(lists));
-        tried
-    }
-
-    /// Waits until a reload's copies are written. Never returns if none are being written.
-    pub async fn written(&mut self) -> Outcomes {
+    /// Waits until a generation is saved. Never returns if none is being saved.
+    pub async fn written(&mut self) -> Option<SaveOutcome> {
         match &mut self.writing {
             Some(writing) => match (&mut writing.task).await {
-                Ok(outcomes) => outcomes,
+                Ok(outcome) => outcome,
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             },
             None => std::future::pending().await,
         }
     }
 
-    /// Records the results. Failed copies are retried at growing intervals and by the next reload, which
-    /// reads their lists again. Returns true if nothing more is to be written.
-    pub fn note(&mut self, outcomes: Outcomes, blocklist: &Blocklist) -> bool {
-        let Some(writing) = self.writing.take() else { return true };
+    /// Records the results. What failed is retried at growing intervals and by the next reload, which reads
+    /// its lists again. Returns true if nothing more is to be written.
+    pub fn note(&mut self, outcome: Option<SaveOutcome>, blocklist: &Blocklist) -> bool {
+        let saved = self.writing.take().zip(outcome);
+        saved.into_iter().for_each(|(writing, outcome)| self.note_saved(writing, outcome, blocklist));
+        self.write_next();
+        self.writing.is_none()
+    }
+
+    /// Whether the confirmation of a trial was stored, once that was tried.
+    pub fn take_confirmed(&mut self) -> Option<Result<(), String>> {
+        self.confirmed.take()
+    }
+
+    fn note_saved(&mut self, writing: RunningSave, outcome: SaveOutcome, blocklist: &Blocklist) {
         let had_failed = !self.failed.is_empty();
-        for ((id, older), outcome) in writing.lists.into_iter().zip(outcomes) {
+        for (list, outcome) in writing.lists.into_iter().zip(outcome.lists) {
+            let Some(ListBeingSaved { id, digest, older }) = list else { continue };
             let lists = blocklist.lists();
             match outcome {
-                Ok(()) => _ = self.failed.remove(&id),
+                Ok(times) => {
+                    self.failed.remove(&id);
+                    // It may have been read again since.
+                    let accepted = self.sources.accepted_mut(id).filter(|now| now.digest == digest);
+                    accepted.into_iter().for_each(|accepted| accepted.times = times);
+                }
                 // The list was renamed meanwhile, or is gone. The writes that wait cover it.
                 Err(_) if !lists.has(id) => {}
                 Err(error) => {
@@ -190,10 +202,42 @@ impl ListCopies {
         if had_failed && self.failed.is_empty() {
             info!("the copies of all lists are on disk again");
         }
-        let is_in_vain = self.failed.values().all(|failed| failed.is_too_large);
+        if writing.has_config {
+            self.note_config(outcome.config);
+        }
+        let is_in_vain =
+            self.failed_config.is_none() && self.failed.values().all(|failed| failed.is_too_large);
         self.retry = (!is_in_vain).then(|| self.retry.unwrap_or_else(Retry::soon));
-        self.write_next();
-        self.writing.is_none()
+        self.confirmed = outcome.confirmed.or(self.confirmed.take());
+    }
+
+    fn note_config(&mut self, saved: Result<(), CopyError>) {
+        let before = self.failed_config.take();
+        let Err(error) = saved else {
+            before.iter().for_each(|_| info!("the copy of the configuration is on disk"));
+            return;
+        };
+        let message = format!("there is no copy of the configuration in force: {error}");
+        if before.is_none() {
+            error!("{message}");
+        }
+        let remedy = format!(
+            "without it filterd cannot start with an invalid configuration; make the state directory writable and check its free space: filterd retries within {} minutes, and `filterd reload` retries now; {IF_REPLACED}",
+            LONGEST.as_secs() / 60
+        );
+        let since = before.map_or_else(|| clock::on_the_wall(clock::now()), |before| before.since);
+        let told = Explanation::new(message, remedy);
+        self.failed_config = Some(Fault { about: About::Configuration, since, told, id: None });
+    }
+
+    /// The message shown while the configuration in force is not saved.
+    pub fn without_config(&self) -> Option<Explanation> {
+        Some(self.failed_config.as_ref()?.told.clone())
+    }
+
+    /// The same, as a fault.
+    pub fn config_fault(&self) -> Option<&Fault> {
+        self.failed_config.as_ref()
     }
 
     /// How long until failed copies are tried again.
@@ -201,15 +245,15 @@ impl ListCopies {
         self.retry.filter(|_| self.writing.is_none()).map(|retry| retry.until_due())
     }
 
-    /// The lists whose copies are to be tried again now.
-    pub fn take_due(&mut self, blocklist: &Blocklist) -> Vec<Arc<str>> {
+    /// The lists to read again for their copies, if what failed is due now.
+    pub fn take_due(&mut self, blocklist: &Blocklist) -> Option<Vec<Arc<str>>> {
         if self.until_due().is_none_or(|left| !left.is_zero()) {
-            return Vec::new();
+            return None;
         }
         self.retry = self.retry.map(Retry::later);
         let lists = blocklist.lists();
         let failed = self.failed.iter().filter(|(id, failed)| lists.has(**id) && !failed.is_too_large);
-        failed.map(|(id, _)| lists.get(*id).name.clone()).collect()
+        Some(failed.map(|(id, _)| lists.get(*id).name.clone()).collect())
     }
 
     fn fail(&mut self, id: ListId, name: &str, error: &CopyError, older: Option<AcceptedSource>) {
@@ -245,20 +289,16 @@ impl ListCopies {
         self.writing.is_some()
     }
 
-    pub fn copies(&self) -> &Copies {
-        &self.copies
-    }
-
     pub fn has_copy(&self, accepted: &AcceptedSource) -> bool {
-        self.copies.has(accepted)
+        self.store.has_copy(accepted)
     }
 
     /// Waits until everything is written, at most `PATIENCE`, because a disk may hang.
     pub async fn end(&mut self, blocklist: &Blocklist) {
         let all = async {
             while self.writing.is_some() {
-                let outcomes = self.written().await;
-                self.note(outcomes, blocklist);
+                let outcome = self.written().await;
+                self.note(outcome, blocklist);
             }
         };
         if tokio::time::timeout(PATIENCE, all).await.is_err() {
@@ -327,62 +367,89 @@ impl ListCopies {
         }
         match self.next.pop_front() {
             None => {}
-            Some(CopyPurpose::Keep(lists)) => self.write(lists, Copies::keep),
-            Some(CopyPurpose::TryOut(lists)) => self.write(lists, Copies::try_out),
-            Some(CopyPurpose::KnowFiles(lists)) => self.begin(Vec::new(), |copies| {
-                for (AcceptedSource { name, .. }, error) in copies.know_files(lists) {
+            Some(SavePurpose::Save(target, lists)) => self.begin_save(target, lists),
+            Some(SavePurpose::SaveAgain(target)) => {
+                let lists = self.sources.all_accepted().map(|(id, accepted)| ListToKeep {
+                    id,
+                    accepted: accepted.clone(),
+                    before: Some(accepted.clone()),
+                    draft: None,
+                    times: None,
+                });
+                let lists = lists.collect();
+                self.begin_save(target, lists);
+            }
+            Some(SavePurpose::KnowFiles(lists)) => self.begin(Vec::new(), false, move |store| {
+                if let Err(error) = store.know_files(&lists) {
                     warn!(
-                        "cannot store which file the copy of list \"{name}\" belongs to: {error}; a start that restores it reports that the \
-                         file may be another one"
+                        "cannot store which files the copies of lists belong to: {error}; a start that restores them reports that the \
+                         files may be others"
                     );
                 }
-                Vec::new()
+                None
             }),
-            Some(CopyPurpose::Renew) => self.begin(Vec::new(), |copies| {
-                for (AcceptedSource { name, .. }, error) in copies.renew() {
+            Some(SavePurpose::Renew) => self.begin(Vec::new(), false, |store| {
+                if let Err(error) = store.renew() {
                     error!(
-                        "cannot store in the copy of list \"{name}\" that the clock was set: {error}; after a reboot its `ttl` may \
-                         end too early or too late"
+                        "cannot store that the clock was set: {error}; after a reboot the `ttl` of lists may end too early or too late"
                     );
                 }
-                Vec::new()
+                None
             }),
         }
     }
 
-    fn write(&mut self, lists: Vec<ListToKeep>, make: Make) {
-        // Lists that equal an older copy have one again. A list whose copy could not be written has no stamp.
-        let is_without = |list: &ListToKeep| {
-            let is_written = list.bytes.is_some() || list.times.is_some();
-            is_written || list.accepted.stamp.is_none() || !self.copies.says(&list.accepted)
-        };
-        self.failed.retain(|id, _| lists.iter().any(|list| list.id == *id && is_without(list)));
-        let mut kept: Vec<AcceptedSource> =
-            self.failed.values().filter_map(|failed| failed.older.clone()).collect();
+    fn begin_save(&mut self, target: SaveTarget, lists: Vec<ListToKeep>) {
+        // A list whose copy could not be written has no stamp. If it equals an older copy, it has one again.
+        let is_without =
+            |list: &ListToKeep| list.accepted.stamp.is_none() || !self.store.has_copy(&list.accepted);
+        let is_kept = |id: &ListId| lists.iter().any(|list| list.id == *id);
+        self.failed.retain(|id, _| is_kept(id));
         let (mut wanted, mut ids) = (Vec::new(), Vec::new());
         for list in lists {
-            let is_made = list.is_made_anew(&self.copies);
-            let ListToKeep { id, accepted, before, bytes, times } = list;
-            match bytes.or_else(|| is_made.then(|| CopySource::before(accepted.clone()))) {
-                Some(bytes) => {
-                    ids.push((id, before.clone()));
-                    wanted.push(copies::CopyToKeep { accepted, bytes, times, before });
+            let is_new = list.draft.is_some() || list.times.is_some();
+            let failed = self.failed.get(&list.id).filter(|_| !is_new && is_without(&list));
+            let ListToKeep { id, mut accepted, before, draft, times } = list;
+            // An earlier save may have written its times since.
+            let now = self.sources.accepted(id).filter(|now| is_of_the_same_entries(now, &accepted));
+            accepted.times = now.map_or(accepted.times, |now| now.times);
+            let accepted = match failed {
+                None => {
+                    let (digest, older) = (accepted.digest, before.clone());
+                    ids.push(Some(ListBeingSaved { id, digest, older }));
+                    accepted
                 }
-                None => kept.push(accepted),
-            }
+                Some(FailedCopy { older: Some(older), .. }) => {
+                    ids.push(None);
+                    older.clone()
+                }
+                Some(FailedCopy { older: None, .. }) => continue,
+            };
+            wanted.push(ListToSave { accepted, draft, times, before });
         }
-        self.begin(ids, move |copies| make(copies, wanted, kept));
+        let SaveTarget { trial, confirms, config } = target;
+        let to = if trial.is_some() { GenerationName::Trial } else { GenerationName::Current };
+        let has_config = config.is_some();
+        let job = SaveJob { to, confirms, trial, config, lists: wanted };
+        self.begin(ids, has_config, move |store| Some(store.save(job)));
     }
 
     fn begin(
         &mut self,
-        lists: Vec<(ListId, Option<AcceptedSource>)>,
-        work: impl FnOnce(&Copies) -> Outcomes + Send + 'static,
+        lists: Vec<Option<ListBeingSaved>>,
+        has_config: bool,
+        work: impl FnOnce(&StateStore) -> Option<SaveOutcome> + Send + 'static,
     ) {
-        let copies = self.copies.clone();
-        let task = tokio::task::spawn_blocking(move || work(&copies));
-        self.writing = Some(RunningWrite { lists, task });
+        let store = self.store.clone();
+        let task = tokio::task::spawn_blocking(move || work(&store));
+        self.writing = Some(RunningSave { lists, has_config, task });
     }
+}
+
+/// Whether both records are of the same bytes, whose entries stay equally long.
+fn is_of_the_same_entries(one: &AcceptedSource, other: &AcceptedSource) -> bool {
+    let ttl = |list: &AcceptedSource| list.term.map(|term| term.ttl);
+    one.digest == other.digest && ttl(one) == ttl(other)
 }
 
 /// The message for a list that has no copy of its contents in force.

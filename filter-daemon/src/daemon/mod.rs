@@ -24,7 +24,6 @@ mod flows;
 mod flush;
 mod guard;
 mod interfaces;
-mod last_good;
 mod latencies;
 mod leftovers;
 mod lists;

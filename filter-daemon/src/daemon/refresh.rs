@@ -8,6 +8,7 @@ use crate::control::ReplyTo;
 use crate::control::wire::Fault;
 use crate::control::wire::refresh::Reply;
 use crate::control::wire::reload::Reply as Reloaded;
+use crate::source::digest::Digest;
 use crate::source::feeds::FeedKey;
 
 /// The clients that wait for lists to be fetched and read.
@@ -32,8 +33,8 @@ pub struct WaitingRefresh {
     pub reply: ReplyTo<Reply>,
 }
 
-/// Identifies the contents of a list: polarity, bytes and their checksum.
-pub type ContentsMark = (Polarity, u64, u32);
+/// Identifies the contents of a list: polarity, bytes and their digest.
+pub type ContentsMark = (Polarity, u64, Digest);
 
 impl Refreshing {
     /// The fault shown while fetched entries could not take effect.

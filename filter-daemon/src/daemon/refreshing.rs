@@ -93,10 +93,10 @@ impl Owner {
 
     /// Writes the copies that the disk refused again, if they are due.
     pub(super) fn write_copies_again(&mut self) {
-        // This comes first, because the lists' copies need a reading too.
-        self.configuration.keep_again(!self.readings.is_idle());
-        let due = self.lists.take_due(self.protection.blocklist());
-        if !due.is_empty() {
+        let Some(due) = self.lists.take_due(self.protection.blocklist()) else { return };
+        if due.is_empty() {
+            self.lists.save_again(self.configuration.save_target());
+        } else {
             self.readings.ask_copies(due);
             self.read_next();
         }
@@ -276,7 +276,7 @@ impl Owner {
         let rows = self.protection.blocklist().lists();
         let id = rows.find(list)?;
         let accepted = self.lists.sources.accepted(id)?;
-        Some((rows.get(id).polarity, accepted.bytes, accepted.checksum))
+        Some((rows.get(id).polarity, accepted.bytes, accepted.digest))
     }
 }
 

@@ -5,7 +5,6 @@ use tracing::{error, info};
 use super::diff::{Comparison, ComparisonInput as Compared, CurrentState};
 use super::error::DaemonError;
 use super::interfaces::{ModeChange, beyond};
-use super::lists::Outcomes;
 use super::owner::Owner;
 use super::reading::ReadResult;
 use super::reload::{self, Loaded, RunningReload};
@@ -18,6 +17,7 @@ use crate::control::wire::accept::Wrong;
 use crate::control::wire::diff;
 use crate::control::wire::reload::{Reply as Reloaded, Request};
 use crate::source::trouble::Phrasing;
+use crate::state::SaveOutcome;
 use crate::text::Explain;
 
 impl Owner {
@@ -161,22 +161,23 @@ impl Owner {
         match reload.finish(self.protection.blocklist_mut(), &mut self.lists.sources) {
             Ok((_, reloaded, to_keep)) if self.readings.refreshed().is_some() => {
                 self.reloaded = Some(reloaded);
-                self.lists.keep(to_keep);
+                self.lists.save(self.configuration.save_target(), to_keep);
             }
             Ok((config, mut reloaded, to_keep)) => {
+                self.configuration.take_effect();
                 reloaded = self.follow(config, reloaded).await;
                 match self.readings.trial().map(|(length, _)| length) {
                     Some(length) => {
                         reloaded.warnings.extend(self.feeds.warnings_of_a_trial());
-                        let to_keep = self.lists.try_out(to_keep);
-                        let until = self.configuration.trial.begin_countdown(length, to_keep);
+                        let until = self.configuration.trial.begin_countdown(length);
+                        self.lists.save(self.configuration.save_target(), to_keep);
                         self.configuration.trial.set_expiries(ends);
                         reloaded.confirm_until = until.map(clock::on_the_wall);
                         self.end_reload(Ok(reloaded));
                     }
                     None => {
                         self.reloaded = Some(reloaded);
-                        self.lists.keep(to_keep);
+                        self.lists.save(self.configuration.save_target(), to_keep);
                     }
                 }
             }
@@ -184,11 +185,11 @@ impl Owner {
         }
     }
 
-    /// Handles the results of writing the copies of lists.
-    pub(super) fn note_copies(&mut self, outcomes: Outcomes) {
-        let are_all = self.lists.note(outcomes, self.protection.blocklist());
-        if are_all {
-            self.end_confirming();
+    /// Handles the result of saving a generation.
+    pub(super) fn note_copies(&mut self, outcome: Option<SaveOutcome>) {
+        let are_all = self.lists.note(outcome, self.protection.blocklist());
+        if are_all && let Some(stored) = self.lists.take_confirmed() {
+            self.end_confirming(stored);
         }
         if are_all && let Some(mut reloaded) = self.reloaded.take() {
             reloaded.not_kept.extend(self.lists.without_copies());
@@ -298,7 +299,7 @@ impl Owner {
                 if !self.configuration.trial.is_on() {
                     self.feeds.tidy();
                 }
-                reloaded.not_kept.extend(self.configuration.without_copy());
+                reloaded.not_kept.extend(self.lists.without_config());
                 if self.readings.is_rollback() {
                     super::report::log_reload("rollback", reloaded, !self.rolling_back.is_empty());
                     self.end_rolling_back(Ok(&*reloaded));

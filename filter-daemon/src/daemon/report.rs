@@ -28,7 +28,7 @@ impl Owner {
         faults.extend(self.pinned.fault());
         faults.extend(self.pinned.gap());
         faults.extend(self.tampered.faults());
-        faults.extend(self.configuration.faults());
+        faults.extend(self.configuration.faults(self.lists.config_fault()));
         faults.extend(self.lists.faults(self.protection.blocklist()));
         faults.extend(self.feeds.faults(self.protection.blocklist(), &self.lists.sources));
         faults.extend(self.crowdsec.faults());

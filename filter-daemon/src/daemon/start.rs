@@ -40,6 +40,7 @@ use crate::kernel::{KernelError, interface};
 use crate::lock::{Lock, LockedPlace, NotLocked, PlaceInUse};
 use crate::mount_namespace;
 use crate::notify::Notify;
+use crate::state::{GenerationName, StateStore};
 use crate::text::Explain;
 
 /// The most requests that wait for the owner. Beyond that, clients are not read.
@@ -154,8 +155,13 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
 async fn begin(run: &Run, notify: &Notify) -> Result<StartedDaemon, DaemonError> {
     let is_missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
     let missing: Vec<_> = run.state_dir.ancestors().take_while(is_missing).collect();
+    let store = StateStore::of(&run.state_dir);
+    let was_carried_over = store.has(GenerationName::Current);
     let begun = begin_here(run, notify).await;
     if begun.is_err() {
+        if !was_carried_over {
+            store.undo_carry_over();
+        }
         // Removes the innermost first, and stops at the first one that is not empty.
         missing.iter().take_while(|directory| fs::remove_dir(directory).is_ok()).for_each(drop);
     }

@@ -3,7 +3,7 @@
 use super::error::DaemonError;
 use super::lists::explain_missing_copy;
 use super::owner::Owner;
-use super::reload::{ListFinding, Loaded, LoadedList, PartedLists};
+use super::reload::{ListFinding, Loaded, LoadedList};
 use super::serve::failure;
 use crate::blocklist::{ListId, ListInfo, Origin};
 use crate::clock;
@@ -11,6 +11,7 @@ use crate::config::name::CONFIG_LIST;
 use crate::control::ReplyTo;
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::control::wire::{confirm, rollback};
+use crate::source::reading::AcceptedSource;
 use crate::text::Explanation;
 
 /// Extends a remedy that contains a reload: a reload would also apply the edits that were to be tried.
@@ -49,28 +50,40 @@ impl Owner {
         let lists = self.protection.blocklist().lists().iter();
         let names = lists.filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| list.name.clone());
         let names = names.collect();
-        let parted = PartedLists::by_reload(
-            &loaded.gone_lists(self.protection.blocklist().lists()),
-            &loaded.renamed(self.protection.blocklist().lists()),
-        );
-        let begun = self.configuration.trial.begin(length, by, loaded.checksum, names, parted);
+        let (by, checksum) = (by.to_owned(), loaded.checksum);
+        let lists = self.lists_on_trial(&loaded);
+        let begun = self.configuration.begin_trial(length, (&by, checksum), names, lists);
         let remedy = "make the state directory writable and check its free space";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
         let lists = self.protection.blocklist().lists().iter();
         let readings = lists.filter_map(|(id, list)| Some((&list.name, self.lists.sources.of(id)?)));
-        let unknown = self.configuration.hold_way_back(readings, self.lists.copies(), true);
+        let unknown = self.configuration.hold_way_back(readings, true);
         self.lists.know_files(unknown);
         Ok(loaded)
+    }
+
+    /// The lists in force that stay on trial, under their names on trial. Their new contents are not saved
+    /// yet.
+    fn lists_on_trial(&self, loaded: &Loaded) -> Vec<AcceptedSource> {
+        let lists = self.protection.blocklist().lists();
+        let (gone, renamed) = (loaded.gone_lists(lists), loaded.renamed(lists));
+        let on_trial = |accepted: &AcceptedSource| {
+            let renamed = renamed.iter().find(|list| list.from == *accepted.name);
+            let name = renamed.map_or_else(|| accepted.name.clone(), |list| list.to.as_str().into());
+            let is_gone = gone.iter().any(|gone| *gone == *accepted.name);
+            (!is_gone).then(|| AcceptedSource { name, ..accepted.clone() })
+        };
+        self.lists.sources.all_accepted().filter_map(|(_, accepted)| on_trial(accepted)).collect()
     }
 
     /// Why the configuration in force could not be restored, if there is a reason.
     fn without_way_back(&self) -> Option<Explanation> {
         let lists = || self.protection.blocklist().lists().iter();
-        self.configuration
-            .without_copy()
-            .or_else(|| self.configuration.missing_copy())
+        self.lists
+            .without_config()
             .or_else(|| self.lists.without_copies().next())
             .or_else(|| lists().find_map(|(id, list)| self.missing_copy(id, list)))
+            .or_else(|| self.configuration.missing_copy())
     }
 
     /// Reports a list without a copy of its entries in force. If only part of a list is in force, its copy
@@ -155,9 +168,9 @@ impl Owner {
         }
     }
 
-    /// Confirms the trial. The reply comes when its copies are written.
+    /// Confirms the trial. The reply comes when that is stored.
     pub(super) fn confirm(&mut self, reply: ReplyTo<confirm::Reply>) {
-        let Some(to_keep) = self.configuration.trial.confirm() else {
+        if !self.configuration.trial.confirm() {
             let rolled_back = self.configuration.trial.rolled_back().map(clock::on_the_wall);
             // A second request while the copies are being written gets the reply of the first.
             if self.configuration.trial.is_confirmed() {
@@ -170,22 +183,18 @@ impl Owner {
                 _ = reply.send(Ok(told));
             }
             return;
-        };
+        }
         tracing::info!("the configuration is confirmed");
-        self.configuration.note_confirmation();
         self.configuration.drop_way_back();
-        self.lists.keep(to_keep);
+        self.lists.save_again(self.configuration.save_target());
         self.confirming.push(reply);
     }
 
-    /// Replies to `confirm` when the copies are on disk, or could not be made.
-    pub(super) fn end_confirming(&mut self) {
-        if !self.configuration.trial.is_confirmed() {
-            return;
-        }
-        self.configuration.trial.forget();
+    /// Replies to `confirm` when it is stored, or could not be.
+    pub(super) fn end_confirming(&mut self, stored: Result<(), String>) {
+        self.configuration.trial.end_confirmation(stored);
         self.feeds.tidy();
-        let not_kept = self.configuration.without_copy().into_iter().chain(self.lists.without_copies());
+        let not_kept = self.lists.without_config().into_iter().chain(self.lists.without_copies());
         let not_kept = not_kept.chain(self.lists.gone(self.protection.blocklist()));
         let confirmed = confirm::Reply {
             confirmed: true,

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 
-use super::copies::fnv;
 use crate::text::Explanation;
 
 /// The limit for all feeds together.
@@ -282,6 +281,13 @@ impl Drop for PartialDownload {
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
+}
+
+/// 64-bit FNV-1a, <http://www.isthe.com/chongo/tech/comp/fnv/>. It must give the same result in every version
+/// of this program.
+fn fnv(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 #[cfg(test)]

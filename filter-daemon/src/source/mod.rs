@@ -4,13 +4,12 @@
 //! `file` opens files. `input` limits the bytes, `growing` leaves out lines that are still being written,
 //! `ahead` reads in advance, and `patience` limits the wait. `list` and `line` parse the lines in any
 //! `format`. `special` removes ranges that no list intends. `limits` decides whether the result is accepted,
-//! `trouble` explains why it is not, and `copies` keeps the last good version. `reading` says how each source was
-//! read last.
+//! and `trouble` explains why it is not. `reading` says how each source was read last.
 
 mod ahead;
 pub mod chosen;
-pub mod copies;
 pub mod database;
+pub mod digest;
 pub mod feeds;
 pub mod file;
 pub mod folder;
@@ -37,7 +36,6 @@ pub mod wide;
 
 pub use crate::blocklist::Targets;
 pub use chosen::{Chosen, Database};
-pub use copies::{Copies, Draft};
 pub use feeds::FeedStore;
 pub use format::{Column, ErrorPage, Format, ReadOptions};
 pub use limits::Limits;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::digest::Digest;
 use super::peaks::Peaks;
 use crate::blocklist::{ListId, Meaning, Timestamp};
 
@@ -31,6 +32,16 @@ impl SourceReadings {
     /// The version of this list's source that was accepted.
     pub fn accepted(&self, list: ListId) -> Option<&AcceptedSource> {
         self.of(list)?.accepted.as_ref()
+    }
+
+    /// The same, to be updated.
+    pub fn accepted_mut(&mut self, list: ListId) -> Option<&mut AcceptedSource> {
+        self.0.get_mut(&list)?.accepted.as_mut()
+    }
+
+    /// All versions that were accepted.
+    pub fn all_accepted(&self) -> impl Iterator<Item = (ListId, &AcceptedSource)> {
+        self.0.iter().filter_map(|(id, reading)| Some((*id, reading.accepted.as_ref()?)))
     }
 
     /// Why this list differs from its source, if it does.
@@ -96,14 +107,26 @@ pub struct AcceptedSource {
     pub is_missing: bool,
     /// The size in bytes.
     pub bytes: u64,
-    /// The checksum of these bytes.
-    pub checksum: u32,
+    /// The digest of these bytes.
+    pub digest: Digest,
     /// How long its targets stay on the list, and since when that applies; none if for good.
     pub term: Option<EntryTerm>,
     /// The meaning of the list; none if the copy does not record it.
     pub meaning: Option<Meaning>,
     /// The sizes that the list had before it shrank.
     pub peaks: Peaks,
+    /// When its entries were added and end, if that is saved.
+    pub times: Option<SavedTimes>,
+}
+
+/// Where the times of a list's entries are saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SavedTimes {
+    pub digest: Digest,
+    /// The size in bytes.
+    pub bytes: u64,
+    /// The seconds to add, so that saved times become those of this process.
+    pub shift: i64,
 }
 
 /// A time to live, and the moment from which it counts.

@@ -22,7 +22,7 @@ fn inspect(path: &Path) -> Result<(), StateError> {
 
 #[test]
 fn own_files_are_recognised() {
-    assert_eq!(own_part(crate::cli::places::CONFIG_COPY), "configuration");
+    assert_eq!(own_part(crate::cli::places::CONFIG_COPIES[1]), "configuration");
     let place = place();
     fs::create_dir(place.path().join("lists")).unwrap();
     for own in [
@@ -35,6 +35,10 @@ fn own_files_are_recognised() {
         "live.redb.old.damaged-7",
         "configuration.yaml",
         "configuration.yaml.new",
+        "current",
+        "current.new",
+        "trial",
+        "rejected",
         "lists/0123",
     ] {
         fs::write(place.path().join(own), "").unwrap();

@@ -6,13 +6,13 @@
 
 mod broker;
 mod configuration;
-mod copy;
 mod corpus;
 mod database;
 mod forms;
 mod hold;
 mod line;
 mod list;
+mod manifest;
 mod memory;
 mod mutator;
 mod pages;

@@ -1,6 +1,6 @@
-//! What stands behind the lists in their copies: since when and until when each entry is there.
+//! The saved times of lists: since when and until when each entry is there.
 
-use filterd::source::copies::behind;
+use filterd::state::times;
 
 use crate::hold::Reader;
 use crate::words;
@@ -14,11 +14,11 @@ const PER_BYTE: usize = 32;
 #[test]
 fn times_are_read_exactly_or_refused() {
     let read = |input: &[u8]| {
-        let Some(times) = behind::parse(input) else { return };
+        let Some(found) = times::parse(input) else { return };
         let mut written = Vec::with_capacity(input.len());
-        let extent = behind::write(&times, &mut written).expect("memory can be written");
-        assert_eq!((extent.bytes, extent.bytes), (written.len() as u64, behind::length(&times)));
-        assert_eq!(behind::parse(&written), Some(times));
+        times::write(&found, &mut written).expect("memory can be written");
+        assert_eq!(written.len() as u64, times::length(&found));
+        assert_eq!(times::parse(&written), Some(found));
     };
     Reader { name: "times", words: &words::TIMES, fixed: FIXED, per_byte: PER_BYTE, read }.holds();
 }
@@ -26,6 +26,6 @@ fn times_are_read_exactly_or_refused() {
 #[test]
 fn the_corpus_is_of_times() {
     let kept = crate::corpus::of("times");
-    let good = kept.iter().filter(|input| behind::parse(input).is_some()).count();
+    let good = kept.iter().filter(|input| times::parse(input).is_some()).count();
     assert!(good >= 4, "only {good} of {} are whole", kept.len());
 }

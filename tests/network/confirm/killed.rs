@@ -2,13 +2,14 @@
 //! what it was, what was before is put back as it was, and whoever confirms is told what is not as the files say.
 
 use std::fs;
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, BYSTANDER, Net};
+use harness::{ATTACKER, BYSTANDER, Net, SavedGeneration};
 use nix::sys::signal::Signal;
 use serde_json::json;
+
+use crate::changed_kind::wait_for_copies;
 
 use super::{
     PATIENCE, again, before, is_after, is_before, is_not_on_trial, is_on_trial, nothing_to_confirm, tries,
@@ -18,7 +19,7 @@ use super::{
 fn trial_continues_after_kill_without_files() {
     let mut net = before();
     tries(&net, "1h");
-    wait_for_tried(&net, &["name drop\n", "name more\n"]);
+    wait_for_tried(&net, &["drop", "more"]);
     kill_without(&mut net, &["more.txt", "drop.txt"]);
     again(&mut net);
     is_after(&net);
@@ -42,7 +43,7 @@ fn rollback_after_kill_needs_no_files() {
     for killed_again in [false, true] {
         let mut net = before();
         tries(&net, "1h");
-        wait_for_tried(&net, &["name drop\n", "name more\n"]);
+        wait_for_tried(&net, &["drop", "more"]);
         kill_without(&mut net, &["more.txt", "drop.txt"]);
         again(&mut net);
         is_after(&net);
@@ -80,7 +81,7 @@ fn list_moved_during_trial_has_copy_once_confirmed() {
             }
             net.configure(&list(after));
             net.filterd(["reload", "--confirm", "1h"]).succeeds();
-            wait_for_tried(&net, &["name drop\n"]);
+            wait_for_tried(&net, &["drop"]);
             let (file, aside) = (net.home().path(after), net.home().path("aside"));
             for start in 0..starts {
                 net.end(Signal::SIGKILL);
@@ -120,7 +121,7 @@ fn change_to_allow_survives_kill_until_rollback() {
         net.configure(&list(true));
         net.filterd(["reload", "--confirm", "1h"]).succeeds();
         net.expect_each([ATTACKER, BYSTANDER]).passes();
-        wait_for_tried(&net, &["means allow\n"]);
+        wait_for_copies(&net, "allow");
 
         kill_without(&mut net, &["friends.txt"]);
         net.start(&list(true));
@@ -250,23 +251,21 @@ fn confirm_after_bad_configuration_reports_what_stays() {
     is_not_on_trial(&net);
 }
 
-/// As after a kill in the middle of `confirm`, long before a start: what it says is noted, and nothing has its place yet.
+/// As after a kill in the middle of `confirm`: the generation has its name, and nothing else has changed.
 #[test]
 fn kill_during_confirm_leaves_it_confirmed() {
     let mut net = before();
     tries(&net, "1h");
-    wait_for_tried(&net, &["name drop\n", "name more\n"]);
+    wait_for_tried(&net, &["drop", "more"]);
     kill_without(&mut net, &["more.txt", "drop.txt"]);
-    let note = net.home().path("state/trial");
-    let text = fs::read_to_string(&note).expect("a trial is noted");
-    let words: Vec<_> = text.splitn(4, ' ').collect();
-    fs::write(&note, format!("{} 0 confirmed {}", words[0], words[3])).expect("it can be written");
+    let [trial, current] = ["state/trial", "state/current"].map(|path| net.home().path(path));
+    fs::rename(&trial, current).expect("there is a trial");
     for _ in 0..2 {
         again(&mut net);
         is_after(&net);
         nothing_to_confirm(&net);
         is_not_on_trial(&net);
-        assert!(tried(&net) == 0 && !note.exists());
+        assert!(tried(&net) == 0 && !trial.exists());
         net.end(Signal::SIGKILL);
     }
     // The configuration's copy, too.
@@ -278,9 +277,9 @@ fn kill_during_confirm_leaves_it_confirmed() {
 #[test]
 fn next_reload_replaces_missing_copies() {
     let mut net = before();
-    let copies = net.home().path("state/lists");
+    let copies = net.home().path("state/blobs");
     let begun = Instant::now();
-    while fs::read_dir(&copies).map_or(0, Iterator::count) == 0 {
+    while SavedGeneration::read(net.home(), "current").is_none() {
         assert!(begun.elapsed() < PATIENCE, "there are no copies");
         thread::sleep(Duration::from_millis(10));
     }
@@ -319,25 +318,17 @@ fn kill_without(net: &mut Net, files: &[&str]) {
     }
 }
 
-fn copies_on_trial(net: &Net) -> impl Iterator<Item = PathBuf> {
-    let files = fs::read_dir(net.home().path("state/lists")).into_iter().flatten().flatten();
-    files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|end| end == "trial"))
-}
-
 fn tried(net: &Net) -> usize {
-    copies_on_trial(net).count()
+    SavedGeneration::read(net.home(), "trial").map_or(0, |trial| trial.lists().count())
 }
 
-/// Waits until there are copies of what is on trial that say this.
+/// Waits until what is on trial is saved as its files say, with lists of these names.
 #[track_caller]
-fn wait_for_tried(net: &Net, said: &[&str]) {
+fn wait_for_tried(net: &Net, names: &[&str]) {
     let begun = Instant::now();
-    let is_said = |said: &&str| {
-        let mut told = copies_on_trial(net).filter_map(|path| fs::read(path).ok());
-        told.any(|bytes| String::from_utf8_lossy(&bytes).contains(*said))
-    };
-    while !said.iter().all(is_said) {
-        assert!(begun.elapsed() < PATIENCE, "no copy on trial says {said:?}");
+    let is_saved = |trial: SavedGeneration| trial.names() == names && trial.is_of_files();
+    while !SavedGeneration::read(net.home(), "trial").is_some_and(is_saved) {
+        assert!(begun.elapsed() < PATIENCE, "{names:?} are not saved");
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -86,17 +86,22 @@ fn start_after_rollback_ignores_edited_configuration() {
 #[test]
 fn rollback_survives_start_with_removed_copies() {
     let config = |block: &str| format!("block: [{block}]\nlists: [{{name: drop, path: $HOME/drop.txt}}]");
-    for (removed, is_after) in [("state/lists", false), ("state/lists", true), ("state", false)] {
+    for (removed, is_after) in [("state/blobs", false), ("state/blobs", true), ("state", false)] {
         let mut net = Net::new();
         net.file("drop.txt", ATTACKER);
         net.start(&config(""));
         net.configure(&config(BYSTANDER));
         net.filterd(["reload", "--confirm", "1h"]).succeeds();
-        // All that is in it: the directory itself nobody but root could make anew.
+        // All that is in it: the directory itself nobody but root could make anew. The next start needs the text of
+        // the configuration.
         let remove = |net: &Net| {
             let inside = fs::read_dir(net.home().path(removed)).expect("it is there");
             for one in inside.map(|one| one.expect("it can be read").path()) {
-                _ = fs::remove_dir_all(&one).or_else(|_| fs::remove_file(&one));
+                let is_needed =
+                    is_after && fs::read_to_string(&one).is_ok_and(|text| text.contains("lists:"));
+                if !is_needed {
+                    _ = fs::remove_dir_all(&one).or_else(|_| fs::remove_file(&one));
+                }
             }
         };
         if !is_after {
@@ -167,8 +172,7 @@ fn start_keeps_rollback_made_on_full_disk() {
 fn a_rollback_that_cannot_be_noted_says_so() {
     let net = before();
     tries(&net, "1h");
-    let note = net.home().path("state/trial");
-    fs::remove_file(&note).expect("a trial has a note");
+    let note = net.home().path("state/rejected");
     fs::create_dir_all(note.join("in the way")).expect("a state directory can be written");
     net.filterd(["rollback"])
         .exits(7)
@@ -186,8 +190,8 @@ fn a_rollback_that_cannot_be_noted_says_so() {
 fn confirmation_that_cannot_be_recorded_is_reported() {
     let mut net = before();
     tries(&net, "1h");
-    let note = net.home().path("state/trial");
-    fs::remove_file(&note).expect("a trial has a note");
+    let note = net.home().path("state/current");
+    fs::remove_file(&note).expect("a generation is saved");
     fs::create_dir_all(note.join("in the way")).expect("a state directory can be written");
     let untold = "cannot store that nothing is on trial any more: ";
     net.filterd(["confirm", "--json"]).exits(7).has(json!({"confirmed": true})).says(untold);

@@ -6,14 +6,14 @@ use crate::clock;
 use crate::config::ListConfig;
 use crate::control::wire::entry::LIVE;
 use crate::control::wire::status::ListStatus;
-use crate::source::copies::CopyError;
 use crate::source::limits::SizeBefore;
 use crate::source::trouble::ListFallback;
-use crate::source::{AcceptedSource, Copies, ReadOptions, database};
+use crate::source::{AcceptedSource, ReadOptions, database};
+use crate::state::{CopyError, FoundGeneration, GenerationName, StateStore};
 
 /// The earlier states of all lists.
 pub struct EarlierLists {
-    copies: Copies,
+    store: StateStore,
     found: Vec<AcceptedSource>,
     running: Vec<ListStatus>,
     is_hidden: bool,
@@ -36,10 +36,14 @@ pub enum EarlierList<'a> {
 
 impl EarlierLists {
     /// Finds the copies that this user may see now.
-    pub fn of(copies: Copies) -> Self {
-        let found = copies.find();
-        let has_lost_one = !found.damaged.is_empty();
-        Self { copies, running: Vec::new(), is_hidden: found.is_hidden, found: found.copies, has_lost_one }
+    pub fn of(store: StateStore) -> Self {
+        let is_hidden = store.is_hidden();
+        let (found, has_lost_one) = match store.read(GenerationName::Current) {
+            FoundGeneration::Read { generation, is_cut } => (generation.lists, is_cut),
+            FoundGeneration::Damaged(_) => (Vec::new(), !is_hidden),
+            FoundGeneration::Missing | FoundGeneration::Newer => (Vec::new(), false),
+        };
+        Self { store, running: Vec::new(), is_hidden, found, has_lost_one }
     }
 
     /// Adds the lists of a running filterd.
@@ -81,7 +85,7 @@ impl EarlierLists {
             EarlierList::Copy(copy) => Some(SizeBefore {
                 entries: copy.entries,
                 largest: copy.peaks.largest(clock::now()),
-                has_open_end: self.copies.has_open_end(copy),
+                has_open_end: self.store.open_end(copy),
                 is_another_choice: is_another_choice(copy, list),
             }),
             EarlierList::Running(running) => before.entries().map(|entries| SizeBefore {
@@ -101,7 +105,7 @@ impl EarlierLists {
     /// Returns whether this copy is undamaged. Files that this user may not read count as good, because a
     /// filterd that starts gives root's copies to its own user.
     pub fn is_good(&self, copy: &AcceptedSource) -> bool {
-        match self.copies.read(copy, &ReadOptions::default()) {
+        match self.store.read_list(copy, &ReadOptions::default()) {
             Ok(_) => true,
             Err(CopyError::System { source, .. }) => source.kind() == ErrorKind::PermissionDenied,
             Err(CopyError::Damaged | CopyError::Full { .. } | CopyError::Gone) => false,

@@ -23,7 +23,8 @@ use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{self, Failure, status};
 use crate::exit::Exit;
 use crate::source::patience::TimedReader;
-use crate::source::{Copies, Targets, well_known, wide};
+use crate::source::{Targets, well_known, wide};
+use crate::state::{GenerationName, StateStore};
 use crate::text::{Explain, Explanation, printable};
 use fetching::Fetching;
 use known::EarlierLists;
@@ -91,7 +92,7 @@ impl Check {
         // Asked before this process takes the rights of another user, so that its own rights decide about
         // the answer.
         let running = Client::connect(socket).and_then(|mut client| client.call(&wire::Status {}));
-        let known = EarlierLists::of(Copies::of(&self.state_dir));
+        let known = EarlierLists::of(StateStore::of(&self.state_dir));
         let used = running.as_ref().ok().and_then(|status| status.config.as_deref());
         let used = used.map_or_else(|| places::CONFIG.into(), PathBuf::from);
         let file = self.file.clone().unwrap_or_else(|| used.clone());
@@ -144,7 +145,7 @@ impl Check {
         let names_none = match config::load(&file) {
             Ok(config) => config.interfaces.is_empty(),
             // A missing configuration may have a copy.
-            Err(_) => !file.exists() && !self.state_dir.join(places::CONFIG_COPY).exists(),
+            Err(_) => !file.exists() && !StateStore::of(&self.state_dir).has(GenerationName::Current),
         };
         if !names_none {
             return Exit::Done;

@@ -33,7 +33,6 @@ impl Owner {
             self.crowdsec.until_due(),
             self.databases.until_due(),
             self.lists.until_due(),
-            self.configuration.until_due(),
             self.notify.until_due(),
             self.sampling.until_due(),
         ];

@@ -37,6 +37,7 @@ impl Prepared {
         (mut blocklist, mut guard): (Blocklist, Guard),
     ) -> Result<Self, DaemonError> {
         configuration.prepare(&mut loaded);
+        configuration.take_effect();
         configuration.set_mode(run.mode.unwrap_or(loaded.config.mode));
         let feeds = Feeds::begin(&run.state_dir, &loaded.config);
         // The guard comes before anything is blocked. Servers of lists follow with the first check.
@@ -44,13 +45,7 @@ impl Prepared {
         let mut lists = ListCopies::of(&run.state_dir);
         let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist, &mut lists.sources)?;
         reload::tell_log(&found);
-        if configuration.trial.is_on() {
-            configuration.trial.hold(lists.try_out_soon(to_keep));
-        } else {
-            lists.keep_soon(to_keep);
-        }
-        // The copies may be from an earlier boot.
-        lists.renew_soon();
+        lists.save_soon(configuration.save_target(), to_keep);
         let protection = Protection::begin(blocklist, Filter::through(broker))?;
         let (readings, alarm) = (Readings::of(sources), Alarm::new()?);
         Ok(Self { config, protection, configuration, readings, lists, alarm, guard, feeds })

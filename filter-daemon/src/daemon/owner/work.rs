@@ -12,12 +12,12 @@ use crate::control::wire::reload::Request;
 use crate::daemon::crowdsec::CrowdSecEvent;
 use crate::daemon::error::DaemonError;
 use crate::daemon::feeds::EndedFetch;
-use crate::daemon::lists::Outcomes;
 use crate::daemon::reading::ReadResult;
 use crate::daemon::turns::NextTurn;
 use crate::host::ProtectedAddress;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
+use crate::state::SaveOutcome;
 
 /// The external events that wake the loop.
 pub struct Signals {
@@ -54,7 +54,7 @@ enum OwnerEvent {
     AddressChanged,
     Facts(Result<Vec<ProtectedAddress>, String>),
     Loaded(Box<Result<ReadResult, DaemonError>>),
-    Kept(Outcomes),
+    Saved(Option<SaveOutcome>),
     Fetched(Box<EndedFetch>),
     CrowdSec(Box<CrowdSecEvent>),
     GraceIsOver(std::io::Result<()>),
@@ -91,7 +91,7 @@ impl Owner {
                     self.read(Request::default(), None);
                 }
                 NextTurn::Own(OwnerEvent::Loaded(loaded)) => self.take_reading(*loaded).await,
-                NextTurn::Own(OwnerEvent::Kept(outcomes)) => self.note_copies(outcomes),
+                NextTurn::Own(OwnerEvent::Saved(outcomes)) => self.note_copies(outcomes),
                 NextTurn::Own(OwnerEvent::Fetched(came)) => self.note_fetched(*came),
                 NextTurn::Own(OwnerEvent::CrowdSec(event)) => self.note_crowdsec(*event),
                 NextTurn::Own(OwnerEvent::GraceIsOver(result)) => self.capacity.end_grace(result),
@@ -151,7 +151,7 @@ impl Owner {
                 Some(()) = children.recv() => OwnerEvent::ChildEnded,
                 result = self.capacity.grace_period() => OwnerEvent::GraceIsOver(result),
                 loaded = self.readings.read() => OwnerEvent::Loaded(Box::new(loaded)),
-                outcomes = self.lists.written() => OwnerEvent::Kept(outcomes),
+                outcomes = self.lists.written() => OwnerEvent::Saved(outcomes),
                 fetched = self.feeds.fetched() => OwnerEvent::Fetched(Box::new(fetched)),
                 event = self.crowdsec.ended() => OwnerEvent::CrowdSec(Box::new(event)),
                 found = self.guard.found() => OwnerEvent::Facts(found),

@@ -8,13 +8,14 @@ use super::sources::ListSources;
 use crate::blocklist::Targets;
 use crate::clock;
 use crate::config::ListConfig;
-use crate::source::copies::CopyError;
+use crate::source::digest::Digest;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, ListVerdict, SizeBefore, SourceFinding};
 use crate::source::peaks::Peaks;
 use crate::source::reading::{AcceptedSource, SourceStamp};
 use crate::source::trouble::{HoldBackReason, ListFallback};
-use crate::source::{Copies, Draft, Limits, ListFile, RejectedLine, Remarks};
+use crate::source::{Limits, ListFile, RejectedLine, Remarks};
+use crate::state::{CopyError, Draft, StateStore};
 use crate::text::{Explanation, printable};
 
 /// The result of reading a list file.
@@ -90,7 +91,7 @@ pub fn find(
     let unread = before.filter(|before| is_meant && before.has_peaks()).map(KnownList::unread);
     let before = unread.as_ref().or(before);
     let file = sources.file_of(list);
-    let look = FileChecker::new(list, file, before, sources.writes.then(|| sources.copies.clone()));
+    let look = FileChecker::new(list, file, before, sources.writes.then(|| sources.store.clone()));
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
     let found = match looked {
         Ok(FileCheck::Unchanged) => return ListFinding::Unchanged,
@@ -110,7 +111,7 @@ pub fn find(
     // An empty row made for a list that was never read does not count as loaded.
     let was_loaded = |before: &&KnownList| before.entries > 0 || before.reading.accepted.is_some();
     let alike = before.filter(is_alike).filter(was_loaded);
-    let found = judging.judge(found, alike.map(|before| size_of(before, list, &sources.copies)));
+    let found = judging.judge(found, alike.map(|before| size_of(before, list, &sources.store)));
     if is_denied && !found.has_copy() {
         // A refresh may read the same file again.
         if !sources.denied.contains(&list.path) {
@@ -128,13 +129,13 @@ fn checked((file, stamp, draft): FileContents, list: &ListConfig, sources: &List
 }
 
 /// The earlier size of `list`.
-fn size_of(before: &KnownList, list: &ListConfig, copies: &Copies) -> SizeBefore {
+fn size_of(before: &KnownList, list: &ListConfig, store: &StateStore) -> SizeBefore {
     let accepted = before.reading.accepted.as_ref();
     let alike = accepted.filter(|_| before.is_read_as(list));
     SizeBefore {
         entries: before.entries,
         largest: alike.map_or(0, |accepted| accepted.peaks.largest(clock::now())),
-        has_open_end: accepted.and_then(|accepted| copies.has_open_end(accepted)),
+        has_open_end: accepted.and_then(|accepted| store.open_end(accepted)),
         is_another_choice: before.is_of_another_choice(list),
     }
 }
@@ -167,7 +168,7 @@ fn awaited(list: &ListConfig, before: Option<&KnownList>, sources: &ListSources)
     let copy = before.filter(|before| !before.is_in_force());
     let copy = copy.and_then(|before| before.reading.accepted.as_ref());
     let Some(accepted) = copy else { return ListFinding::Awaited };
-    match sources.copies.read(accepted, &list.how) {
+    match sources.store.read_list(accepted, &list.how) {
         Ok(file) if is_reversed => ListFinding::Doubted {
             told: told(accepted.into()),
             read: Some(ReadReport::of(&file)),
@@ -181,7 +182,7 @@ fn awaited(list: &ListConfig, before: Option<&KnownList>, sources: &ListSources)
             ListFinding::Accepted { targets, accepted, draft: None, read, remarks }
         }
         Err(error) => {
-            let path = printable::path(&sources.copies.path(accepted)).to_string();
+            let path = printable::path(&sources.store.path(accepted)).to_string();
             tracing::error!("list \"{}\": {error}; the copy is ignored: {path}", list.name);
             ListFinding::Awaited
         }
@@ -313,11 +314,10 @@ impl ListDecision<'_> {
             }
             (draft, _) => draft.unwrap_or_else(Draft::gone),
         };
-        let (bytes, checksum) = draft.summary();
-        let is_same = |known: &AcceptedSource| {
-            (known.bytes, known.checksum, known.is_missing) == (bytes, checksum, false)
-        };
-        if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.copies.has(known)) {
+        let (bytes, digest) = draft.summary();
+        let is_same =
+            |known: &AcceptedSource| (known.bytes, known.digest, known.is_missing) == (bytes, digest, false);
+        if let Some(accepted) = known.filter(|known| is_same(known) && self.sources.store.has_copy(known)) {
             return ListFinding::Accepted { targets, accepted, draft: None, read, remarks };
         }
         let accepted = AcceptedSource {
@@ -329,10 +329,11 @@ impl ListDecision<'_> {
             rejected,
             is_missing: false,
             bytes,
-            checksum,
+            digest,
             term: None,
             meaning: None,
             peaks,
+            times: None,
         };
         ListFinding::Accepted { targets, accepted, draft: Some(draft), read, remarks }
     }
@@ -350,7 +351,7 @@ impl ListDecision<'_> {
     /// Bytes that were accepted before count as a list, whatever they look like.
     fn known_as_list(&self, (file, stamp, draft): FileContents) -> FileContents {
         let is_accepted = self.accepted().is_some_and(|known| match &draft {
-            Some(draft) => (known.bytes, known.checksum) == draft.summary(),
+            Some(draft) => (known.bytes, known.digest) == draft.summary(),
             None => known.stamp.is_some() && known.stamp == stamp,
         });
         let page = file.page.filter(|_| !is_accepted);
@@ -359,8 +360,9 @@ impl ListDecision<'_> {
 
     /// Accepts that the file is missing.
     fn accept_missing(&self) -> ListFinding {
-        let is_known =
-            |known: &&AcceptedSource| known.may_be_missing(&self.list.path) && self.sources.copies.has(known);
+        let is_known = |known: &&AcceptedSource| {
+            known.may_be_missing(&self.list.path) && self.sources.store.has_copy(known)
+        };
         let known = self.accepted().filter(is_known).cloned();
         let draft = known.is_none().then(|| self.sources.draft());
         let accepted = known.unwrap_or_else(|| AcceptedSource {
@@ -372,10 +374,11 @@ impl ListDecision<'_> {
             rejected: 0,
             is_missing: true,
             bytes: 0,
-            checksum: crc_of_nothing(),
+            digest: Digest::of(&[]),
             term: None,
             meaning: None,
             peaks: Peaks::default(),
+            times: None,
         });
         let (targets, read, remarks) = (Targets::default(), ReadReport::default(), Remarks::default());
         ListFinding::Accepted { targets, accepted, draft, read, remarks }
@@ -402,7 +405,7 @@ impl ListDecision<'_> {
             None => stays(self.nothing),
             // A changed `ttl` counts anew for all entries, expired ones too. Only the copy still has those.
             Some(accepted) if is_running && !self.stays_otherwise() => stays(accepted.into()),
-            Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
+            Some(accepted) => match self.sources.store.read_list(accepted, &self.list.how) {
                 Ok(copy) => ListFinding::Doubted {
                     told: self.explain(&why, ListFallback::of(accepted, copy.targets.len() as u64)),
                     read: Some(ReadReport::of(&copy)),
@@ -434,7 +437,7 @@ impl ListDecision<'_> {
     }
 
     fn log(&self, error: &CopyError) {
-        let path = self.accepted().map(|accepted| self.sources.copies.path(accepted)).unwrap_or_default();
+        let path = self.accepted().map(|accepted| self.sources.store.path(accepted)).unwrap_or_default();
         tracing::error!(
             "list \"{}\": {error}; the copy is ignored: {}",
             self.list.name,
@@ -458,10 +461,6 @@ impl ListDecision<'_> {
     }
 }
 
-fn crc_of_nothing() -> u32 {
-    crc32fast::hash(&[])
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -470,8 +469,8 @@ mod tests {
     use crate::blocklist::{Blocklist, Change, Meaning, Origin, Polarity};
     use crate::config;
     use crate::plan::Continued;
-    use crate::source::copies::{CopySource, CopyToKeep};
     use crate::source::reading::SourceReading;
+    use crate::state::{GenerationName, ListToSave, SaveJob};
 
     const NETWORKS: &str = "2|apnic|20261120|2|19830613|20261119|+1000\n\
                             apnic|*|ipv4|*|2|summary\n\
@@ -502,9 +501,10 @@ mod tests {
         let mut sources = ListSources::of(home.path());
         let first = find(&list("country: [CN]"), None, false, &mut sources);
         let ListFinding::Accepted { accepted, draft: Some(draft), .. } = first else { panic!("{first:?}") };
-        let bytes = CopySource::Draft(draft);
-        let copy = CopyToKeep { accepted: accepted.clone(), bytes, times: None, before: None };
-        sources.copies.keep(vec![copy], Vec::new()).remove(0).unwrap();
+        let saved = ListToSave { accepted: accepted.clone(), draft: Some(draft), times: None, before: None };
+        let to = GenerationName::Current;
+        let job = SaveJob { to, confirms: false, trial: None, config: None, lists: vec![saved] };
+        sources.store.save(job).lists.remove(0).unwrap();
         let reading = SourceReading {
             path: database.clone(),
             stamp: accepted.stamp,

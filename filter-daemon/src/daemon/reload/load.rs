@@ -15,11 +15,11 @@ use crate::config::{Config, ListConfig};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::Renamed;
 use crate::daemon::error::DaemonError;
-use crate::daemon::last_good::ConfigurationCopy;
 use crate::plan::{Contents, Continued, Lifetime, Plan, PlannedList};
 use crate::source::reading::{AcceptedSource, SourceReadings};
 use crate::source::trouble::{Phrasing, still};
 use crate::source::{Limits, ReadOptions};
+use crate::state::ConfigText;
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub struct Loaded {
     pub allow: Targets,
     /// Its lists, in its order.
     pub lists: Vec<LoadedList>,
-    /// The copy of its text, for when it is in force.
-    pub copy: ConfigurationCopy,
+    /// Its text, if it has a file.
+    pub text: Option<Arc<ConfigText>>,
     /// The checksum of its text.
     pub checksum: u32,
     /// It was in force before and is restored, with lists from their copies.
@@ -192,14 +192,14 @@ impl LoadedList {
     fn read_for_copy(list: &ListConfig, before: &KnownList, sources: &mut ListSources) -> Option<Self> {
         let known = before.reading.accepted.as_ref()?;
         let is_other = before.reversed_by(list).is_some() || before.is_turned_by(list);
-        if is_other || !sources.copies.has_room(known.bytes) {
+        if is_other || !sources.store.has_room(known.bytes) {
             return None;
         }
         let found = find(list, Some(&before.unread()), false, sources);
         let ListFinding::Accepted { targets, accepted, draft, read, remarks } = found else { return None };
         let is_same = |known: &AcceptedSource| {
-            (known.bytes, known.checksum, known.is_missing)
-                == (accepted.bytes, accepted.checksum, accepted.is_missing)
+            (known.bytes, known.digest, known.is_missing)
+                == (accepted.bytes, accepted.digest, accepted.is_missing)
         };
         let accepted =
             AcceptedSource { stamp: accepted.stamp, ..Some(known).filter(|known| is_same(known))?.clone() };
@@ -260,16 +260,7 @@ impl Loaded {
     /// Combines a configuration with its lists, without a copy of its text.
     fn of(config: Config, lists: Vec<LoadedList>) -> Self {
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
-        Self {
-            block,
-            allow,
-            lists,
-            config,
-            copy: ConfigurationCopy::Nothing,
-            checksum: 0,
-            restores: false,
-            says_its_file: false,
-        }
+        Self { block, allow, lists, config, text: None, checksum: 0, restores: false, says_its_file: false }
     }
 
     /// Reads every list file of this configuration that has changed.
@@ -346,7 +337,7 @@ impl Loaded {
             }
             let found = find::restored(list, &file, copy, |accepted| {
                 let held = way_back.and_then(|way_back| way_back.read(accepted, &list.how));
-                held.unwrap_or_else(|| sources.copies.read(accepted, &list.how))
+                held.unwrap_or_else(|| sources.store.read_list(accepted, &list.how))
             });
             let found = match &found {
                 // At a start nothing is in force that could stay, so the file is used.
@@ -366,7 +357,7 @@ impl Loaded {
             };
             let this = this.timed(copy, |accepted| {
                 let held = way_back.and_then(|way_back| way_back.times(accepted));
-                sources.told(accepted, held.unwrap_or_else(|| sources.copies.times(accepted)))
+                sources.told(accepted, held.unwrap_or_else(|| sources.store.times(accepted)))
             });
             let is_same = |known: &&KnownList| {
                 known.meaning.is_none_or(|meaning| !meaning.is_other_than(&this.meaning))

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use super::matching::KnownList;
 use crate::config::ListConfig;
-use crate::source::copies::beside;
 use crate::source::file::FileError;
 use crate::source::folder::Folder;
 use crate::source::input::ListInput;
 use crate::source::patience::ReadProgress;
 use crate::source::reading::{SourceReading, SourceStamp};
-use crate::source::{Copies, Draft, ListFile, database, list};
+use crate::source::{ListFile, database, list};
+use crate::state::{Draft, StateStore, beside};
 
 /// The result of checking a file.
 pub enum FileCheck {
@@ -36,13 +36,18 @@ pub struct FileChecker {
     before: Option<SourceStamp>,
     /// The stamp of the file when its copy was made.
     copied: Option<SourceStamp>,
-    /// The directory for a copy of the bytes that are read, if they are copied.
-    copies: Option<Copies>,
+    /// Where the bytes that are read are copied, if they are.
+    store: Option<StateStore>,
 }
 
 impl FileChecker {
-    /// For `list`, which was `before`. Its bytes are written to `copies`.
-    pub fn new(list: &ListConfig, file: PathBuf, before: Option<&KnownList>, copies: Option<Copies>) -> Self {
+    /// For `list`, which was `before`. Its bytes are written to `store`.
+    pub fn new(
+        list: &ListConfig,
+        file: PathBuf,
+        before: Option<&KnownList>,
+        store: Option<StateStore>,
+    ) -> Self {
         let reading = before.map(|before| &before.reading);
         let accepted = reading.and_then(|reading| reading.accepted.as_ref());
         Self {
@@ -53,7 +58,7 @@ impl FileChecker {
                 .and_then(|accepted| accepted.stamp),
             list: list.clone(),
             file,
-            copies,
+            store,
         }
     }
 
@@ -65,7 +70,7 @@ impl FileChecker {
             return Ok(FileCheck::Unchanged);
         }
         let is_copied = stamp.is_some() && stamp == self.copied;
-        let mut draft = self.copies.filter(|_| !is_copied).map(|copies| copies.draft());
+        let mut draft = self.store.filter(|_| !is_copied).map(|store| store.draft());
         let read = |copy: Option<&mut (dyn Write + Send)>| match &how.database {
             Some(database) => database::list(database, limits, how, copy, &progress),
             None => {

@@ -1,7 +1,6 @@
 //! Matches the lists of a new configuration to those in force. A list that was renamed, or whose file was
 //! moved, continues.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,12 +44,6 @@ pub fn match_up<'a>(known: &'a [KnownList], lists: &[ListConfig]) -> Vec<Option<
         }
     }
     found
-}
-
-/// Maps the names of `known` lists to the names of the `lists` that continue them.
-pub fn called(known: &[KnownList], lists: &[ListConfig]) -> HashMap<Arc<str>, Arc<str>> {
-    let matched = match_up(known, lists).into_iter().zip(lists);
-    matched.filter_map(|(known, list)| Some((known?.name.clone(), list.name.as_str().into()))).collect()
 }
 
 impl KnownList {

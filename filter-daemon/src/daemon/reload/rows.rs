@@ -18,7 +18,6 @@ use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Renamed, Reply as Reloaded};
 use crate::daemon::lists::ListToKeep;
 use crate::plan::{Contents, Lifetime, Plan, PlannedList};
-use crate::source::copies::CopySource;
 use crate::source::reading::{AcceptedSource, ListTrouble, SourceReading, SourceReadings};
 use crate::source::{Limits, ReadOptions};
 use crate::text::Explanation;
@@ -342,17 +341,12 @@ fn note(
     }
     let read = reading.accepted.take()?;
     let term = read.term_of(ttl, clock::after(Duration::ZERO));
-    let accepted = AcceptedSource { term, meaning: Some(meaning), ..renamed(&read, &name, &reading.path) };
+    // With another `ttl`, all its entries count anew.
+    let times = read.times.filter(|_| term.map(|term| term.ttl) == read.term.map(|term| term.ttl));
+    let renamed = renamed(&read, &name, &reading.path);
+    let accepted = AcceptedSource { term, meaning: Some(meaning), times, ..renamed };
     reading.accepted = Some(accepted.clone());
-    let is_other = |one: &AcceptedSource, other: &AcceptedSource| {
-        (&one.name, &one.path, one.term, one.meaning) != (&other.name, &other.path, other.term, other.meaning)
-    };
-    let has_other_peaks = before.as_ref().is_some_and(|before| before.peaks != accepted.peaks);
-    let bytes = match draft {
-        Some(draft) => Some(CopySource::Draft(draft)),
-        None => (is_other(&read, &accepted) || has_other_peaks).then(|| CopySource::before(read.clone())),
-    };
-    Some(ListToKeep { id, accepted, before: before.or(Some(read)), bytes, times: None })
+    Some(ListToKeep { id, accepted, before: before.or(Some(read)), draft, times: None })
 }
 
 fn note_read(reading: &mut SourceReading, read: ReadReport) {

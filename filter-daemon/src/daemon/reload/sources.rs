@@ -4,23 +4,22 @@ use std::path::{Path, PathBuf};
 
 use super::look::FileCheck;
 use super::matching::KnownList;
-use super::parted::PartedLists;
 use crate::blocklist::EntryTimes;
 use crate::config::{self, ConfigError, Feed, ListConfig};
+use crate::daemon::error::DaemonError;
 use crate::plan::Continued;
-use crate::source::copies::CopyError;
 use crate::source::feeds::{FeedKey, FeedStore};
 use crate::source::file::FileError;
 use crate::source::patience::TimedReader;
 use crate::source::reading::{AcceptedSource, SourceReading};
 use crate::source::trouble::{HoldBackReason, ListFallback, Phrasing, explain, foretell};
-use crate::source::{Copies, Draft, copies};
+use crate::state::{CarriedOver, CopyError, Draft, FoundGeneration, GenerationName, StateStore};
 use crate::text::{Explanation, printable};
 
 /// The sources of lists, and the findings of earlier readings. One reading at a time has it.
 pub struct ListSources {
-    /// The last good copies of lists.
-    pub copies: Copies,
+    /// The generations that are saved.
+    pub store: StateStore,
     /// The files that were fetched.
     feeds: FeedStore,
     /// The head of a copy is damaged, so its list is unknown.
@@ -39,7 +38,7 @@ impl ListSources {
     /// Sources with the copies and fetched files of this state directory.
     pub fn of(state: &Path) -> Self {
         Self {
-            copies: Copies::of(state),
+            store: StateStore::of(state),
             feeds: FeedStore::of(state),
             has_lost_one: false,
             lists: TimedReader::default(),
@@ -79,25 +78,41 @@ impl ListSources {
         &self.denied
     }
 
-    /// The lists that have a copy.
-    pub fn known(&mut self) -> Vec<KnownList> {
-        self.has_lost_one = false;
-        self.known_by(self.copies.find())
+    /// The lists of the current generation, after an old state directory was carried over.
+    pub fn carried_over(&mut self, is_beside_another: bool) -> Result<Vec<KnownList>, DaemonError> {
+        if let FoundGeneration::Newer = self.store.read(GenerationName::Current) {
+            return Err(DaemonError::NewerState { path: self.store.path_of(GenerationName::Current) });
+        }
+        let carried = if is_beside_another { Ok(CarriedOver::default()) } else { self.store.carry_over() };
+        let carried = carried.unwrap_or_else(|error| {
+            tracing::error!("the state directory of an earlier filterd cannot be carried over: {error}");
+            CarriedOver::default()
+        });
+        for path in &carried.damaged {
+            tracing::error!(
+                "{}: this copy of a list is damaged where it names its list, and is ignored",
+                printable::path(path)
+            );
+        }
+        let known = self.known();
+        self.has_lost_one |= !carried.damaged.is_empty();
+        Ok(known)
     }
 
-    /// The lists for a start that continues a trial: those on trial, and the others of `before` that are part
-    /// of it. `parted` says which are not.
-    pub fn on_trial(&mut self, before: &[KnownList], parted: &PartedLists) -> Vec<KnownList> {
-        let mut known = self.known_by(self.copies.find_tried());
-        let others = before.iter().filter_map(|before| parted.on_trial(before.clone()));
-        let others: Vec<_> = others.filter(|other| known.iter().all(|one| one.name != other.name)).collect();
-        known.extend(others);
-        known
+    /// The lists of the current generation.
+    pub fn known(&mut self) -> Vec<KnownList> {
+        self.has_lost_one = false;
+        self.known_by(GenerationName::Current)
+    }
+
+    /// The lists on trial, for a start that continues the trial.
+    pub fn on_trial(&mut self) -> Vec<KnownList> {
+        self.known_by(GenerationName::Trial)
     }
 
     /// When the entries of this list were added and expire, as its copy says at a start.
     pub fn times(&self, accepted: &AcceptedSource) -> Option<EntryTimes> {
-        self.told(accepted, self.copies.times_on_trial(accepted))
+        self.told(accepted, self.store.times(accepted))
     }
 
     /// Evaluates what the copy said about these times. Without it, only the time is known at which the file
@@ -108,7 +123,7 @@ impl ListSources {
         found: Result<Option<EntryTimes>, CopyError>,
     ) -> Option<EntryTimes> {
         found.unwrap_or_else(|error| {
-            let (name, path) = (&accepted.name, self.copies.path(accepted));
+            let (name, path) = (&accepted.name, self.store.path(accepted));
             tracing::warn!(
                 "list \"{name}\": its copy does not say when its entries were added, so its `ttl` counts from when its file was first read: {error}: {}",
                 printable::path(&path)
@@ -120,21 +135,33 @@ impl ListSources {
     /// Marks the lists whose copies are gone, so that they are read again.
     pub fn missed(&self, known: Vec<KnownList>) -> Vec<KnownList> {
         let is_gone = |known: &KnownList| {
-            known.reading.accepted.as_ref().is_some_and(|accepted| !self.copies.has(accepted))
+            known.reading.accepted.as_ref().is_some_and(|accepted| !self.store.has_copy(accepted))
         };
         known.into_iter().map(|known| if is_gone(&known) { known.uncopied() } else { known }).collect()
     }
 
-    fn known_by(&mut self, found: copies::FoundCopies) -> Vec<KnownList> {
-        let copies::FoundCopies { copies, damaged, .. } = found;
-        self.has_lost_one |= !damaged.is_empty();
-        for path in damaged {
-            tracing::error!(
-                "{}: this copy of a list is damaged where it names its list, and is ignored",
-                printable::path(&path)
-            );
-        }
-        let known = copies.into_iter().map(|accepted| KnownList {
+    fn known_by(&mut self, name: GenerationName) -> Vec<KnownList> {
+        let path = self.store.path_of(name);
+        let ignored = |what: &str| {
+            tracing::error!("{}: {what}, which is ignored: copies of lists are lost", printable::path(&path));
+        };
+        let lists = match self.store.read(name) {
+            FoundGeneration::Read { generation, is_cut } => {
+                if is_cut {
+                    ignored("a part of it is damaged");
+                }
+                self.has_lost_one |= is_cut;
+                generation.lists
+            }
+            FoundGeneration::Missing => Vec::new(),
+            FoundGeneration::Damaged(why) => {
+                ignored(&why);
+                self.has_lost_one = true;
+                Vec::new()
+            }
+            FoundGeneration::Newer => Vec::new(),
+        };
+        let known = lists.into_iter().map(|accepted| KnownList {
             meaning: accepted.meaning,
             continues: Continued::New,
             name: accepted.name.clone(),
@@ -150,7 +177,7 @@ impl ListSources {
 
     /// A file for the bytes that are being read, unless nothing is to be written.
     pub(super) fn draft(&self) -> Draft {
-        if self.writes { self.copies.draft() } else { Draft::gone() }
+        if self.writes { self.store.draft() } else { Draft::gone() }
     }
 
     /// Reads the text of a configuration.

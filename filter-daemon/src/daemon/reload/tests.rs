@@ -165,14 +165,14 @@ fn target(word: &str) -> Target {
 
 /// A configuration with these entries and no lists.
 fn loaded(block: &[&str], allow: &[&str], enforce: bool) -> Loaded {
-    let (block, allow, copy) = (targets(block), targets(allow), Default::default());
+    let (block, allow) = (targets(block), targets(allow));
     let config = Config { enforce, ..Config::default() };
     Loaded {
         config,
         block,
         allow,
         lists: Vec::new(),
-        copy,
+        text: None,
         checksum: 0,
         restores: false,
         says_its_file: false,

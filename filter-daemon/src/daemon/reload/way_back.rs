@@ -8,9 +8,9 @@ use super::matching::KnownList;
 use super::sources::ListSources;
 use crate::blocklist::EntryTimes;
 use crate::plan::Continued;
-use crate::source::copies::{CopyError, HeldCopy};
 use crate::source::reading::{AcceptedSource, SourceReading, SourceStamp};
-use crate::source::{Copies, ListFile, ReadOptions};
+use crate::source::{ListFile, ReadOptions};
+use crate::state::{ConfigText, CopyError, Generation, GenerationName, HeldCopy, StateStore};
 
 /// The limit of copies held open: half of the usual limit of open files for a process. Other copies are read
 /// from their paths.
@@ -19,7 +19,9 @@ const MOST: usize = 512;
 /// The configuration and lists that a rollback restores.
 #[derive(Debug)]
 pub struct WayBack {
-    text: Option<String>,
+    /// The current generation, as its manifest says.
+    current: Option<Generation>,
+    text: Option<ConfigText>,
     held: Vec<HeldList>,
     /// The lists that had entries in force, if known. All other lists had none.
     loaded: Option<HashSet<Arc<str>>>,
@@ -37,9 +39,9 @@ impl WayBack {
     /// Keeps this configuration and the copies of these lists open. Lists without a copy had nothing in
     /// force, nor had any other list if these `are_all`. After a start a copy may have been lost.
     pub fn hold<'a>(
-        text: Option<String>,
+        text: Option<ConfigText>,
         lists: impl Iterator<Item = (&'a Arc<str>, &'a SourceReading)>,
-        copies: &Copies,
+        store: &StateStore,
         are_all: bool,
     ) -> Self {
         let loaded: Vec<_> =
@@ -47,11 +49,12 @@ impl WayBack {
         let held = loaded.iter().filter_map(|(_, accepted, stamp)| {
             // The copy stays valid for a file that was written anew with the same contents.
             let stamp = stamp.or(accepted.stamp);
-            Some(HeldList { held: copies.hold(accepted).ok()?, stamp })
+            Some(HeldList { held: store.hold(accepted).ok()?, stamp })
         });
         let held = held.take(MOST).collect();
         let loaded = are_all.then(|| loaded.into_iter().map(|(name, ..)| name.clone()).collect());
-        Self { text, held, loaded }
+        let current = store.read(GenerationName::Current).generation();
+        Self { current, text, held, loaded }
     }
 
     /// Whether this list had nothing in force.
@@ -59,27 +62,31 @@ impl WayBack {
         self.loaded.as_ref().is_some_and(|loaded| !loaded.contains(list))
     }
 
-    /// The copies that store another stamp than that of the file read last, with the latter.
+    /// The lists whose saved records have another stamp than the file that was read last, with the latter.
     pub fn of_files_unknown(&self) -> Vec<AcceptedSource> {
-        let others = self.held.iter().filter(|one| one.stamp != one.held.accepted().stamp);
+        let saved = |one: &HeldList| Some(self.current.as_ref()?.record(one.held.accepted())?.stamp);
+        let others = self.held.iter().filter(|one| saved(one).is_some_and(|stamp| stamp != one.stamp));
         others.map(|one| AcceptedSource { stamp: one.stamp, ..one.held.accepted().clone() }).collect()
     }
 
     /// Writes copies that are gone again, for the next start.
-    pub fn put_back(&self, copies: &Copies) {
+    pub fn put_back(&self, store: &StateStore) {
         for HeldList { held, .. } in &self.held {
-            if let Err(error) = copies.put_back(held) {
-                tracing::error!(
-                    "list \"{}\": its copy is missing and cannot be written: {error}",
-                    held.accepted().name
-                );
+            if let Err(error) = store.put_back(held) {
+                let name = &held.accepted().name;
+                tracing::error!("list \"{name}\": its copy is missing and cannot be written: {error}");
             }
+        }
+        let put_back =
+            self.current.as_ref().map_or(Ok(()), |current| store.put_back_current(current, self.text()));
+        if let Err(error) = put_back {
+            tracing::error!("the copy of the configuration is missing and cannot be written: {error}");
         }
     }
 
     /// The text of the configuration.
-    pub fn text(&self) -> Option<&str> {
-        self.text.as_deref()
+    pub fn text(&self) -> Option<&ConfigText> {
+        self.text.as_ref()
     }
 
     /// The lists that have a copy: first those held open, then those in the state directory.

@@ -39,7 +39,7 @@ impl Trial {
     pub(super) fn note_beside(&self) {
         let Some(socket) = &self.beside else { return };
         let note = match &self.state {
-            TrialState::On { note, .. } | TrialState::Over { note, .. } => Some(format!("{ON}{}", note.by)),
+            TrialState::On { head, .. } | TrialState::Over { head, .. } => Some(format!("{ON}{}", head.by)),
             TrialState::RolledBack { by, is_settled: false, .. } => Some(format!("{ROLLED_BACK}{by}")),
             TrialState::None | TrialState::Confirmed | TrialState::RolledBack { .. } => None,
             TrialState::Lost { .. } => return,
@@ -52,7 +52,7 @@ impl Trial {
     /// The user who asked for the trial, as far as known.
     pub(super) fn by(&self) -> &str {
         match &self.state {
-            TrialState::On { note, .. } | TrialState::Over { note, .. } => &note.by,
+            TrialState::On { head, .. } | TrialState::Over { head, .. } => &head.by,
             TrialState::RolledBack { by, .. } => by,
             TrialState::None | TrialState::Confirmed | TrialState::Lost { .. } => "somebody",
         }

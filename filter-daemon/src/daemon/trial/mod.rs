@@ -1,42 +1,36 @@
 //! A configuration on trial. It stays in force if a user confirms it, and is rolled back when its time is
-//! over. Until it is confirmed, the last good copies of configuration and lists on disk are the earlier ones.
-//! This filterd restores them, or the next one does at its start.
+//! over. Until it is confirmed, the current generation on disk is the earlier one. This filterd restores it, or
+//! the next one does at its start.
 
 mod beside;
-mod note;
 mod owed;
 mod start;
 mod told;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tracing::warn;
 
-use super::lists::ListToKeep;
-use super::reload::{Expiries, Loaded, PartedLists};
+use super::reload::{Expiries, Loaded};
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::ServerHandle;
-use crate::text::Explanation;
-use note::{NotePath, TrialNote, TrialStage};
-use owed::UnwrittenNote;
-pub use start::AtStart;
+use crate::state::{Generation, GenerationName, StateStore, TrialHead};
+use crate::text::{Explanation, printable};
+use owed::{OwedRecord, TrialRecord};
 
 /// How long until a failed rollback is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// The trial of a configuration, and its state.
 pub struct Trial {
-    place: NotePath,
+    store: StateStore,
     state: TrialState,
-    /// The note that could not be written.
-    owed: Option<UnwrittenNote>,
+    /// The record that could not be written.
+    owed: Option<OwedRecord>,
     /// The lists of the previous configuration. No live list may have their names meanwhile.
     names: Vec<Arc<str>>,
-    /// The copies to keep of its lists, once it is confirmed.
-    held: Vec<ListToKeep>,
     /// When the entries that it removed would have expired. Unknown to a filterd that continues the trial.
     ends: Option<Arc<Expiries>>,
     /// Lists of the previous configuration that could not be restored.
@@ -55,18 +49,19 @@ enum TrialState {
     None,
     /// The configuration is in force or about to be.
     On {
-        note: TrialNote,
+        head: TrialHead,
         since: Timestamp,
         until: Timestamp,
         is_in_force: bool,
-        was_rolled_back: bool,
-        anew: Option<TrialRestart>,
+        /// Who had asked for an earlier reload that was rolled back, if one was.
+        rolled_back: Option<String>,
+        restart: Option<TrialRestart>,
     },
-    /// The user confirmed it, and its copies are being written.
+    /// The user confirmed it, which is being stored.
     Confirmed,
     /// Its time is over or a user rejected it, and the rollback runs. `refused` says when a failed rollback
     /// is tried again, and why it failed.
-    Over { note: TrialNote, since: Timestamp, refused: Option<(Instant, Explanation)> },
+    Over { head: TrialHead, since: Timestamp, refused: Option<(Instant, Explanation)> },
     /// The previous configuration is in force again; `by` asked for the reload. If all files match it
     /// (`is_settled`), the next start needs no record.
     RolledBack { since: Timestamp, by: String, is_settled: bool },
@@ -95,13 +90,12 @@ enum TrialRestart {
 
 impl Trial {
     /// No trial, for a filterd with this state directory.
-    pub fn none(state: &Path) -> Self {
+    pub fn none(store: &StateStore) -> Self {
         Self {
-            place: NotePath::in_directory(state),
+            store: store.clone(),
             state: TrialState::None,
             owed: None,
             names: Vec::new(),
-            held: Vec::new(),
             ends: None,
             lost: Vec::new(),
             found: MatchingFiles::default(),
@@ -110,51 +104,59 @@ impl Trial {
         }
     }
 
-    /// Begins a trial; its note is on disk when this returns. `names` are the lists in force, and `parted`
-    /// says what becomes of them.
+    /// Begins a trial of this generation, which is on disk when this returns. `file` is the checksum of the
+    /// configuration's file, and `names` are the lists in force.
     pub fn begin(
         &mut self,
         length: Duration,
-        by: &str,
-        checksum: u32,
+        (by, file): (&str, u32),
         names: Vec<Arc<str>>,
-        parted: PartedLists,
+        generation: Generation,
     ) -> Result<(), String> {
-        let note = TrialNote::ending(length, checksum, by, parted);
-        self.place.write(&note)?;
+        let head = ending(length, by, file);
+        let generation = Generation { trial: Some(head.clone()), ..generation };
+        self.store.write(GenerationName::Trial, &generation).map_err(|error| error.to_string())?;
         self.owed = None;
         let (since, until) = (clock::now(), clock::after(length));
-        let was_rolled_back = matches!(self.state, TrialState::RolledBack { is_settled: false, .. });
+        let rolled_back = match &self.state {
+            TrialState::RolledBack { by, is_settled: false, .. } => Some(by.clone()),
+            TrialState::RolledBack { .. }
+            | TrialState::None
+            | TrialState::On { .. }
+            | TrialState::Confirmed
+            | TrialState::Over { .. }
+            | TrialState::Lost { .. } => None,
+        };
         self.names = names;
-        self.state = TrialState::On { note, since, until, is_in_force: false, was_rolled_back, anew: None };
+        self.state = TrialState::On { head, since, until, is_in_force: false, rolled_back, restart: None };
         self.note_beside();
         Ok(())
     }
 
     /// Ends a trial that did not take effect.
     pub fn abandon(&mut self) {
-        match std::mem::replace(&mut self.state, TrialState::None) {
-            TrialState::On { note, was_rolled_back: true, .. } => self.note_rollback(&note, false),
-            TrialState::On { .. } => self.forget(),
-            other @ (TrialState::None
-            | TrialState::Confirmed
-            | TrialState::Over { .. }
-            | TrialState::RolledBack { .. }
-            | TrialState::Lost { .. }) => self.state = other,
-        }
+        let TrialState::On { rolled_back, .. } = &self.state else { return };
+        self.state = match rolled_back.clone() {
+            Some(by) => TrialState::RolledBack { since: clock::now(), by, is_settled: false },
+            None => TrialState::None,
+        };
+        self.ends = None;
+        self.record(TrialRecord::NoTrial);
+        self.note_beside();
     }
 
     /// Starts the countdown once the configuration is in force. Returns when it ends.
-    pub fn begin_countdown(&mut self, length: Duration, to_keep: Vec<ListToKeep>) -> Option<Timestamp> {
-        self.held = to_keep;
-        let TrialState::On { note, until, is_in_force, .. } = &mut self.state else { return None };
+    pub fn begin_countdown(&mut self, length: Duration) -> Option<Timestamp> {
+        let TrialState::On { head, until, is_in_force, .. } = &mut self.state else { return None };
         (*until, *is_in_force) = (clock::after(length), true);
-        *note = TrialNote::ending(length, note.checksum, &note.by, note.parted.clone());
-        if let Err(error) = self.place.write(note) {
-            // The note that was written before stays. Its time ends a little earlier.
-            warn!("{error}");
-        }
+        // The record on disk ends a little earlier, until the generation is saved.
+        *head = ending(length, &head.by, head.file);
         Some(*until)
+    }
+
+    /// What the record of a trial that is on says. None if none is on.
+    pub fn head(&self) -> Option<TrialHead> {
+        if let TrialState::On { head, .. } = &self.state { Some(head.clone()) } else { None }
     }
 
     /// Remembers when the removed entries would have expired.
@@ -165,11 +167,6 @@ impl Trial {
     /// When the entries that a rollback restores expire, as far as known.
     pub fn ends(&self) -> Option<Arc<Expiries>> {
         self.ends.clone()
-    }
-
-    /// Sets the copies to keep for a trial that a start continues.
-    pub fn hold(&mut self, to_keep: Vec<ListToKeep>) {
-        self.held = to_keep;
     }
 
     /// Whether a trial is on or being rolled back. Its configuration need not be in force yet.
@@ -219,24 +216,22 @@ impl Trial {
 
     /// Starts the rollback of a trial: its time is over, or a user asked (`is_unwanted`).
     pub fn begin_rollback(&mut self, is_unwanted: bool) {
-        self.state = match std::mem::replace(&mut self.state, TrialState::None) {
-            TrialState::On { note, .. } => {
+        match std::mem::replace(&mut self.state, TrialState::None) {
+            TrialState::On { head, .. } => {
                 let why = if is_unwanted { "was rolled back by a user" } else { "was not confirmed in time" };
-                warn!("the configuration of {} {why}; rolling back", note.by);
+                warn!("the configuration of {} {why}; rolling back", head.by);
+                self.state = TrialState::Over { head: head.clone(), since: clock::now(), refused: None };
                 // The next start rolls back as well, if this filterd dies before the end.
-                let note = if is_unwanted { note.over() } else { note };
-                if is_unwanted && let Err(error) = self.place.write(&note) {
-                    warn!("{error}");
-                }
-                TrialState::Over { note, since: clock::now(), refused: None }
+                self.record(TrialRecord::RolledBack(head));
             }
-            TrialState::Over { note, since, .. } => TrialState::Over { note, since, refused: None },
+            TrialState::Over { head, since, .. } => {
+                self.state = TrialState::Over { head, since, refused: None };
+            }
             other @ (TrialState::None
             | TrialState::Confirmed
             | TrialState::RolledBack { .. }
-            | TrialState::Lost { .. }) => other,
-        };
-        self.held.clear();
+            | TrialState::Lost { .. }) => self.state = other,
+        }
     }
 
     /// Schedules the next attempt of a rollback that failed.
@@ -262,8 +257,8 @@ impl Trial {
     pub fn set_found(&mut self, loaded: &Loaded) {
         let config = loaded.says_its_file;
         self.found = MatchingFiles { config, all: config && loaded.say_their_files() };
-        if let TrialState::Over { note, .. } = &mut self.state {
-            note.checksum = loaded.checksum;
+        if let TrialState::Over { head, .. } = &mut self.state {
+            head.file = loaded.checksum;
         }
     }
 
@@ -274,31 +269,33 @@ impl Trial {
 
     /// Records that the previous configuration is in force again.
     pub fn end_rollback(&mut self) {
-        if let TrialState::Over { note, .. } = &self.state {
-            let note = note.clone();
-            self.note_rollback(&note, self.found.all);
-        }
-    }
-
-    fn note_rollback(&mut self, note: &TrialNote, is_settled: bool) {
-        self.state = TrialState::RolledBack { since: clock::now(), by: note.by.clone(), is_settled };
+        let TrialState::Over { head, .. } = &self.state else { return };
+        let (head, is_settled) = (head.clone(), self.found.all);
+        self.state = TrialState::RolledBack { since: clock::now(), by: head.by.clone(), is_settled };
         self.ends = None;
-        let note = TrialNote { stage: TrialStage::RolledBack, ..note.clone() };
-        self.note(Some(note).filter(|_| !is_settled));
+        self.record(if is_settled { TrialRecord::Nothing } else { TrialRecord::RolledBack(head) });
         self.note_beside();
     }
 
-    /// Ends the trial by confirming it. Returns the copies to keep.
-    pub fn confirm(&mut self) -> Option<Vec<ListToKeep>> {
-        let TrialState::On { note, is_in_force: true, .. } = &self.state else { return None };
-        // Until the copies are in place, a start uses the prepared ones, as confirmed.
-        let note = TrialNote { stage: TrialStage::Confirmed, ..note.clone() };
-        (self.state, self.ends) = (TrialState::Confirmed, None);
-        self.note(Some(note));
-        Some(std::mem::take(&mut self.held))
+    /// Confirms the trial, which is to be stored. Returns false if no trial is in force.
+    pub fn confirm(&mut self) -> bool {
+        let is_on = matches!(self.state, TrialState::On { is_in_force: true, .. });
+        if is_on {
+            (self.state, self.ends) = (TrialState::Confirmed, None);
+        }
+        is_on
     }
 
-    /// Whether the trial was confirmed and its copies are still being written.
+    /// Records whether the confirmation could be stored.
+    pub fn end_confirmation(&mut self, stored: Result<(), String>) {
+        if let TrialState::Confirmed = self.state {
+            self.state = TrialState::None;
+        }
+        self.note_record(TrialRecord::Confirmed, stored);
+        self.note_beside();
+    }
+
+    /// Whether the trial was confirmed, which is still being stored.
     pub fn is_confirmed(&self) -> bool {
         matches!(self.state, TrialState::Confirmed)
     }
@@ -315,11 +312,17 @@ impl Trial {
 
     /// Removes all record of a trial.
     pub fn forget(&mut self) {
-        (self.state, self.names) = (TrialState::None, Vec::new());
-        (self.held, self.ends) = (Vec::new(), None);
-        self.note(None);
+        (self.state, self.ends) = (TrialState::None, None);
+        self.record(TrialRecord::Nothing);
         self.note_beside();
     }
+}
+
+/// The record of a trial that ends after this time.
+fn ending(length: Duration, by: &str, file: u32) -> TrialHead {
+    let length = i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
+    let (boot, now) = start::present_boot();
+    TrialHead { boot, end: now.saturating_add(length), by: printable::on_one_line(by).to_string(), file }
 }
 
 #[cfg(test)]

@@ -1,88 +1,73 @@
-//! Decides how a start handles the trial that the earlier filterd left.
+//! The trial that the earlier filterd left, for a start.
 
-use std::path::Path;
+use std::fs;
 use std::sync::Arc;
 
 use tracing::{info, warn};
 
-use super::super::reload::PartedLists;
-use super::note::{NotePath, TrialNote, TrialStage};
 use super::{Trial, TrialRestart, TrialState, told};
 use crate::clock;
+use crate::state::{self, FoundFile, GenerationName, StartChoice, StateStore};
 use crate::text::Explanation;
 
-/// The decision of a start about the trial of the earlier filterd.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtStart {
-    /// There is no trial to handle.
-    Nothing,
-    /// The trial continues after this start.
-    GoesOn,
-    /// The previous configuration is restored before anything is published.
-    RollBack,
-    /// The previous configuration stays, unless the file has changed since.
-    StayRolledBack {
-        /// The checksum of the file at the time of the rollback.
-        checksum: u32,
-    },
+/// The kernel's identifier of this boot.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// The identifier of this boot, empty if the kernel does not report it, and the milliseconds since it began.
+pub(super) fn present_boot() -> (String, i64) {
+    let id = fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned();
+    let now = i64::try_from(clock::since_1970().as_millis()).unwrap_or(i64::MAX);
+    (id, now.saturating_sub(clock::offset()))
 }
 
 impl Trial {
-    /// Whether a filterd died after the confirmation, before all copies were in place.
-    pub fn was_confirmed(state: &Path) -> bool {
-        NotePath::in_directory(state).read().is_some_and(|note| note.stage == TrialStage::Confirmed)
-    }
-
-    /// The trial that the earlier filterd left. `names` are the lists of the previous configuration.
-    pub fn at_start(state: &Path, names: impl Iterator<Item = Arc<str>>) -> (Self, AtStart) {
-        let mut this = Self::none(state);
-        let Some(note) = this.place.read() else { return (this, AtStart::Nothing) };
-        this.is_known = true;
-        match note.stage {
-            TrialStage::Confirmed => return (this, AtStart::Nothing),
-            TrialStage::RolledBack => {
-                let TrialNote { checksum, by, .. } = note;
-                this.state = TrialState::RolledBack { since: clock::now(), by, is_settled: false };
-                return (this, AtStart::StayRolledBack { checksum });
+    /// The trial that the earlier filterd left, and what this start does. `names` are the lists of the earlier
+    /// configuration.
+    pub fn at_start(
+        store: &StateStore,
+        names: impl Iterator<Item = Arc<str>>,
+        file: impl FnOnce() -> FoundFile,
+    ) -> (Self, StartChoice) {
+        let mut this = Self::none(store);
+        let [trial, rejected] =
+            [GenerationName::Trial, GenerationName::Rejected].map(|name| (&store.read(name)).into());
+        let (id, now) = present_boot();
+        let choice = state::at_start(trial, rejected, state::PresentBoot { id: &id, now }, file);
+        let since = clock::now();
+        this.is_known = choice != StartChoice::TakeFile;
+        match &choice {
+            StartChoice::TakeFile | StartChoice::TakeChangedFile => {}
+            StartChoice::GoOn(head, left) => {
+                info!("the configuration of {} is on trial for another {} s", head.by, left.as_secs());
+                this.names = names.collect();
+                this.state = TrialState::On {
+                    head: head.clone(),
+                    since,
+                    until: clock::after(*left),
+                    is_in_force: true,
+                    rolled_back: None,
+                    restart: Some(TrialRestart::AsRead),
+                };
             }
-            TrialStage::On => {}
+            StartChoice::RollBack(head) => {
+                warn!(
+                    "the reload of {} was not confirmed in time: the earlier configuration is in force",
+                    head.by
+                );
+                this.state = TrialState::Over { head: head.clone(), since, refused: None };
+            }
+            StartChoice::StayRolledBack(head) => {
+                let by = head.by.clone();
+                this.state = TrialState::RolledBack { since, by, is_settled: false };
+            }
         }
-        let Some(left) = note.left() else {
-            warn!(
-                "the reload of {} was not confirmed in time: the earlier configuration is in force",
-                note.by
-            );
-            this.state = TrialState::Over { note, since: clock::now(), refused: None };
-            return (this, AtStart::RollBack);
-        };
-        info!("the configuration of {} is on trial for another {} s", note.by, left.as_secs());
-        let (since, until) = (clock::now(), clock::after(left));
-        this.names = names.collect();
-        let anew = Some(TrialRestart::AsRead);
-        this.state = TrialState::On { note, since, until, is_in_force: true, was_rolled_back: false, anew };
-        (this, AtStart::GoesOn)
-    }
-
-    /// The lists of the previous configuration that are gone or renamed on trial.
-    pub fn parted(&self) -> PartedLists {
-        if let TrialState::On { note, .. } = &self.state {
-            note.parted.clone()
-        } else {
-            PartedLists::default()
-        }
-    }
-
-    /// Records what became of these lists at the start that continues the trial.
-    pub fn parts(&mut self, parted: PartedLists) {
-        if let TrialState::On { note, .. } = &mut self.state {
-            note.parted = parted;
-        }
+        (this, choice)
     }
 
     /// The start that continues the trial found an invalid configuration, so the previous one is in force.
     pub fn take_lists_only(&mut self) {
-        if let TrialState::On { anew, .. } = &mut self.state {
-            *anew = Some(TrialRestart::ListsOnly);
+        if let TrialState::On { restart, .. } = &mut self.state {
+            *restart = Some(TrialRestart::ListsOnly);
         }
     }
 
@@ -92,27 +77,15 @@ impl Trial {
         self.state = TrialState::Lost { since: clock::now(), told };
     }
 
-    /// Ends a rollback because a user changed the configuration's file, or wants no configuration. This start
-    /// uses that once it is ready.
+    /// Ends a rollback because a user wants no configuration.
     pub fn discard(&mut self) {
         (self.state, self.is_known) = (TrialState::None, true);
     }
 
-    /// Updates the note when the filterd of this start is ready.
+    /// Removes the records that no longer count, when the filterd of this start is ready.
     pub fn note_start(&mut self) {
-        match &self.state {
-            TrialState::None => self.forget(),
-            TrialState::On { note, .. } if self.place.read().as_ref() != Some(note) => {
-                if let Err(error) = self.place.write(note) {
-                    // The earlier note stays valid.
-                    warn!("{error}");
-                }
-            }
-            TrialState::On { .. }
-            | TrialState::Confirmed
-            | TrialState::Over { .. }
-            | TrialState::RolledBack { .. }
-            | TrialState::Lost { .. } => {}
+        if let TrialState::None = self.state {
+            self.forget();
         }
     }
 }

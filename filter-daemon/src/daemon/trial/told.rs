@@ -4,6 +4,7 @@ use super::{Trial, TrialRestart, TrialState};
 use crate::clock;
 use crate::control::wire::status::OnTrial;
 use crate::control::wire::{About, Fault};
+use crate::state::GenerationName;
 use crate::text::{Explanation, date, printable};
 
 /// Added while the record of a trial is missing.
@@ -42,11 +43,11 @@ pub fn cannot_be_put_back(by: &str, why: &Explanation) -> Explanation {
 impl Trial {
     /// The trial as `status` reports it.
     pub fn status(&self) -> Option<OnTrial> {
-        let TrialState::On { note, since, until, .. } = &self.state else { return None };
+        let TrialState::On { head, since, until, .. } = &self.state else { return None };
         Some(OnTrial {
             since: clock::on_the_wall(*since),
             until: clock::on_the_wall(*until),
-            by: note.by.clone(),
+            by: head.by.clone(),
         })
     }
 
@@ -58,9 +59,9 @@ impl Trial {
     /// The fault to show an operator. A rollback itself is a fault of the configuration instead.
     pub fn fault(&self) -> Option<Fault> {
         let (since, message, remedy) = match &self.state {
-            TrialState::On { note, since, until, anew, .. } => {
-                let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
-                let (now, remedy) = match anew {
+            TrialState::On { head, since, until, restart, .. } => {
+                let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&head.by));
+                let (now, remedy) = match restart {
                     None => ("", "to keep it: filterd confirm"),
                     Some(TrialRestart::AsRead) => (
                         "; filterd has restarted since, so the configuration and lists of that start are on trial",
@@ -71,7 +72,7 @@ impl Trial {
                         "to keep that and drop the trial: filterd confirm\nfix the file before you try it again",
                     ),
                 };
-                let unnoted = if self.place.is_there() { "" } else { UNNOTED };
+                let unnoted = if self.store.has(GenerationName::Trial) { "" } else { UNNOTED };
                 let message =
                     format!("a reload of {by} is on trial until {until}, then rolled back{now}{unnoted}");
                 (since, message, format!("{remedy}\n{ENDS}"))
@@ -115,7 +116,7 @@ impl Trial {
 
     /// Why neither another configuration nor another filterd is accepted now.
     pub fn refusal(&self) -> Option<Explanation> {
-        let TrialState::On { note, until, .. } = &self.state else {
+        let TrialState::On { head, until, .. } = &self.state else {
             let message = match &self.state {
                 TrialState::Over { .. } => "an unconfirmed reload is being rolled back",
                 TrialState::Confirmed => "a reload was confirmed and its copies are being written",
@@ -128,7 +129,7 @@ impl Trial {
             };
             return Some(Explanation::new(message, "try again in a moment"));
         };
-        let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
+        let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&head.by));
         let message = format!("a reload of {by} is on trial until {until}");
         Some(Explanation::new(message, "to keep it: filterd confirm\nto roll back now: filterd rollback"))
     }

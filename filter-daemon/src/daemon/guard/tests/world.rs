@@ -15,6 +15,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::host::HostRole;
 use crate::plan::Continued;
+use crate::source::digest::Digest;
 use crate::source::peaks::Peaks;
 use crate::source::reading::{AcceptedSource, SourceReadings};
 use crate::source::{Limits, ReadOptions, Remarks, SpecialRanges};
@@ -101,9 +102,10 @@ pub(super) fn loaded(plan: &TestConfiguration, blocklist: &Blocklist, sources: &
             term: None,
             is_missing: false,
             bytes: 0,
-            checksum: 0,
+            digest: Digest::of(&[]),
             meaning: None,
             peaks: Peaks::default(),
+            times: None,
         };
         let path = accepted.path.clone();
         let found = ListFinding::Accepted {
@@ -127,13 +129,13 @@ pub(super) fn loaded(plan: &TestConfiguration, blocklist: &Blocklist, sources: &
         }
     });
     let (block, allow) = (plan.block.clone(), plan.allow.clone());
-    let (config, copy) = (Config::default(), Default::default());
+    let config = Config::default();
     Loaded {
         config,
         block,
         allow,
         lists: lists.collect(),
-        copy,
+        text: None,
         checksum: 0,
         restores: false,
         says_its_file: false,

@@ -7,6 +7,7 @@ use filter_common::sets::SLOTS;
 use super::*;
 use crate::blocklist::{ListChange, Meaning, Origin};
 use crate::plan::Continued;
+use crate::source::digest::Digest;
 use crate::source::peaks::Peaks;
 use crate::source::reading::AcceptedSource;
 use crate::source::{Limits, ReadOptions, Remarks, SpecialRanges};
@@ -25,10 +26,11 @@ fn for_port(name: &str, port: u16, words: &[&str], continues: Continued) -> Load
         rejected: 0,
         is_missing: false,
         bytes: 0,
-        checksum: 0,
+        digest: Digest::of(&[]),
         term: None,
         meaning: None,
         peaks: Peaks::default(),
+        times: None,
     };
     let (draft, read, remarks) = (None, Default::default(), Remarks::default());
     LoadedList {
