@@ -50,8 +50,6 @@ impl Default for ClientTimeouts {
 pub struct SessionContext {
     /// Sends requests to the owner of the state.
     pub calls: mpsc::Sender<Call>,
-    /// Sends connections of clients that will replace this daemon to the owner.
-    pub successors: Option<mpsc::Sender<UnixStream>>,
     /// Sends the SSH connections of clients to the owner.
     pub askers: Option<mpsc::Sender<String>>,
     pub patience: ClientTimeouts,
@@ -91,8 +89,7 @@ pub async fn hold(
     let lines = SocketLines::new(from, LONGEST_LINE, context.patience.line);
     let mut session = Session { to, client, connection, context, asker: None };
     match session.run(lines).await {
-        Ok(None) => {}
-        Ok(Some(from)) => session.hand_on(from).await,
+        Ok(()) => {}
         // An interrupted client is no fault.
         Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {}
         Err(error) => session.context.complaints.about(format_args!("lost a client: {error}")),
@@ -109,24 +106,21 @@ struct Session {
 }
 
 impl Session {
-    /// Answers until the client ends, or until it takes over the connection for another purpose.
-    async fn run(&mut self, mut lines: SocketLines<OwnedReadHalf>) -> io::Result<Option<OwnedReadHalf>> {
+    /// Answers until the client ends.
+    async fn run(&mut self, mut lines: SocketLines<OwnedReadHalf>) -> io::Result<()> {
         loop {
             self.connection.waits();
             let line = match lines.next().await {
                 Ok(Some(line)) => parse::line(line),
-                Ok(None) => return Ok(None),
-                Err(broken) => return self.hang_up(broken).await.map(|()| None),
+                Ok(None) => return Ok(()),
+                Err(broken) => return self.hang_up(broken).await,
             };
             self.connection.works();
             match line {
-                Ok(RequestLine { message: Message::GiveWay(_), .. }) if self.client.may_replace => {
-                    return Ok(Some(lines.into_inner()));
-                }
                 Ok(RequestLine { message: Message::Watch(watch), .. }) => match watch.check() {
                     Ok(request) => {
                         if !self.watch(&request, &mut lines).await? {
-                            return Ok(None);
+                            return Ok(());
                         }
                     }
                     Err(failure) => self.refuse(&failure).await?,
@@ -216,14 +210,6 @@ impl Session {
         let written = self.to.write_all(&lines).await;
         self.connection.works();
         written
-    }
-
-    /// Passes the connection to the owner of the state.
-    async fn hand_on(self, from: OwnedReadHalf) {
-        if let (Some(successors), Ok(stream)) = (&self.context.successors, self.to.reunite(from)) {
-            // If it is not accepted, it closes.
-            _ = successors.send(stream).await;
-        }
     }
 
     /// Refuses the client. After a line without an end, the following bytes cannot be trusted to be a

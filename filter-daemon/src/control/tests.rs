@@ -128,7 +128,6 @@ async fn answer(call: Call, addresses: u32, reloads: Arc<Reloads>) {
         Call::Resume(asked) => give(asked.reply, Ok(wire::resume::Reply::default())),
         Call::Ping(PendingRequest { reply, .. }) => give(reply, Ok(pong())),
         Call::HandOver(PendingRequest { reply, .. }) => give(reply, Ok(pong())),
-        Call::GiveWay(PendingRequest { reply, .. }) => give(reply, Ok(pong())),
         Call::TakeOver(PendingRequest { reply, .. }) => {
             give(reply, Err(Failure::Unavailable("not here".into())))
         }

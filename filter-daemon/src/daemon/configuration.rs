@@ -61,17 +61,17 @@ pub struct ConfigurationSource {
 
 impl Configuration {
     /// Reads the configuration for a filterd that starts. If it is not valid, the last good copy is used.
-    /// A filterd that is to replace a running one fails instead: the running one protects better.
+    /// A rehearsal, which writes nothing, fails instead: the running filterd protects better.
     pub fn at_start(run: &Run, sources: &mut ListSources) -> Result<(Self, Loaded), DaemonError> {
         let last_good = LastGood::in_directory(&run.state_dir);
-        if !run.take_over && Trial::was_confirmed(&run.state_dir) {
+        if sources.writes && Trial::was_confirmed(&run.state_dir) {
             last_good.take_prepared();
             for (list, error) in sources.copies.take_all_tried() {
                 error!("there is no copy of the confirmed list \"{}\": {error}", list.name);
             }
         }
         // Unfinished files may belong to the filterd that runs.
-        if !run.take_over {
+        if sources.writes {
             sources.copies.clean();
         }
         let before = sources.known();
@@ -92,10 +92,8 @@ impl Configuration {
         }
         let parted = this.trial.parted();
         let known = this.known(&before, &parted, sources);
-        let source =
-            ConfigurationSource { last_good: this.last_good.beside_another(run.take_over), ..this.source() };
-        let loaded = match source.load(&known, &Accept::default(), sources) {
-            Err(error @ DaemonError::Config(_)) => this.gather_instead(error, &before, run, sources)?,
+        let loaded = match this.source().load(&known, &Accept::default(), sources) {
+            Err(error @ DaemonError::Config(_)) => this.gather_instead(error, &before, sources)?,
             loaded => {
                 let loaded = loaded?;
                 this.part(&loaded, &known, &before, &parted);
@@ -122,29 +120,28 @@ impl Configuration {
             Err(DaemonError::ListIsLive { .. }) if was_in_force => Ok(loaded),
             Err(error) if was_in_force => Err(error),
             Err(error) => {
-                if !self.trial.is_on() {
+                if sources.writes && !self.trial.is_on() {
                     self.last_good.discard();
                 }
                 // Its drafts are removed before others are written.
                 drop(loaded);
                 let before = sources.known();
-                let loaded = self.gather_instead(error, &before, run, sources)?;
+                let loaded = self.gather_instead(error, &before, sources)?;
                 reload::must_be_possible(&loaded.config, &run.interfaces, |_| 0)?;
                 Ok(loaded)
             }
         }
     }
 
-    /// Reads the lists of the last good copy, which replaces a file that cannot be used. A filterd that is to
-    /// replace a running one fails instead: the running one protects better.
+    /// Reads the lists of the last good copy, which replaces a file that cannot be used. A rehearsal fails instead:
+    /// the running filterd protects better.
     fn gather_instead(
         &mut self,
         error: DaemonError,
         before: &[KnownList],
-        run: &Run,
         sources: &mut ListSources,
     ) -> Result<Loaded, DaemonError> {
-        if run.take_over {
+        if !sources.writes {
             return Err(error);
         }
         self.trial.take_lists_only();
@@ -213,7 +210,7 @@ impl Configuration {
                 Ok(Some(loaded))
             }
             // The running filterd has the earlier configuration.
-            Err(error) if run.take_over => Err(error),
+            Err(error) if !sources.writes => Err(error),
             Err(error) => {
                 let why = error.brief();
                 error!("the rollback of an unconfirmed reload failed: {why}");

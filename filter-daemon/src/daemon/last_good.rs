@@ -26,8 +26,6 @@ const LONGEST_HEAD: u64 = 4 * 4096 + 256;
 #[derive(Clone, Debug)]
 pub struct LastGood {
     path: PathBuf,
-    /// Another filterd runs, and may write its own copy at any moment.
-    is_beside_another: bool,
 }
 
 /// The copy of a configuration that is not in force yet.
@@ -43,7 +41,7 @@ pub enum ConfigurationCopy {
         of: PathBuf,
         text: String,
     },
-    /// The copy is written once no other filterd writes here.
+    /// The copy is still to be written.
     Due {
         /// The file that it is a copy of.
         of: PathBuf,
@@ -70,13 +68,7 @@ pub struct MissingLastGood {
 
 impl LastGood {
     pub fn in_directory(state: &Path) -> Self {
-        Self { path: state.join(places::CONFIG_COPY), is_beside_another: false }
-    }
-
-    /// The same place for a filterd that reads while another may run. It writes nothing before it has
-    /// replaced the other.
-    pub fn beside_another(&self, is_beside_another: bool) -> Self {
-        Self { is_beside_another, ..self.clone() }
+        Self { path: state.join(places::CONFIG_COPY) }
     }
 
     /// The text, if this is a copy of that file, or else why there is none.
@@ -111,9 +103,6 @@ impl LastGood {
     pub fn prepare(&self, of: &Path, text: &[u8]) -> ConfigurationCopy {
         let Ok(text) = std::str::from_utf8(text) else { return ConfigurationCopy::Nothing };
         let (of, text) = (of.to_owned(), text.to_owned());
-        if self.is_beside_another {
-            return ConfigurationCopy::Due { of, text };
-        }
         if self.read(&of).is_ok_and(|kept| kept == text) {
             return ConfigurationCopy::Kept;
         }
@@ -240,23 +229,6 @@ mod tests {
         assert_eq!(mode(place.path().parent().unwrap()), 0o700);
         assert!(matches!(place.last_good().prepare(Path::new(OF), TEXT.as_bytes()), ConfigurationCopy::Kept));
         config::parse(Path::new(OF), fs::read(place.path()).unwrap()).expect("it is a configuration itself");
-    }
-
-    /// The running filterd reads the file twice, while another filterd that has read it is about to replace
-    /// it.
-    #[test]
-    fn newcomer_leaves_copies_until_it_takes_over() {
-        let (place, of) = (Place::with_copy(), Path::new(OF));
-        let (newer, newest) = ("block: [10.0.0.1]", "block: [10.0.0.2]");
-        let last_good = place.last_good();
-        let running = last_good.prepare(of, newer.as_bytes());
-        let newcomer = place.last_good().beside_another(true).prepare(of, newer.as_bytes());
-        last_good.keep(running).unwrap();
-        assert_eq!(last_good.read(of).as_deref(), Ok(newer));
-        last_good.keep(last_good.prepare(of, newest.as_bytes())).unwrap();
-        last_good.keep(newcomer).unwrap();
-        assert_eq!(last_good.read(of).as_deref(), Ok(newer), "it is what is in force from then on");
-        assert_eq!(fs::read_dir(place.path().parent().unwrap()).unwrap().count(), 1);
     }
 
     #[test]
