@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -26,6 +26,9 @@ use crate::text::Explanation;
 
 /// The error if the owner has ended. The request was not carried out.
 pub const STOPPING: &str = "filterd is stopping";
+
+/// How often to look whether a client that has sent more requests is still connected.
+const PIPELINED: Duration = Duration::from_millis(20);
 
 /// How many drops are sent at once.
 const MOST_AT_ONCE: usize = 64;
@@ -238,7 +241,19 @@ impl Session {
         let stopping = || Failure::Unavailable(STOPPING.into());
         let (reply, answer) = oneshot::channel();
         self.context.calls.send(M::call(PendingRequest { request, reply })).await.map_err(|_| stopping())?;
-        answer.await.unwrap_or_else(|_| Err(stopping()))
+        tokio::select! {
+            answered = answer => answered.unwrap_or_else(|_| Err(stopping())),
+            // A daemon must not end for a process that is gone.
+            () = self.disconnected(), if M::IS_ROOTS => Err(stopping()),
+        }
+    }
+
+    /// Waits until the client has closed the connection.
+    async fn disconnected(&self) {
+        while !self.to.ready(Interest::READABLE).await.is_ok_and(|ready| ready.is_read_closed()) {
+            // It has sent another request.
+            sleep(PIPELINED).await;
+        }
     }
 
     fn note(&mut self, deed: Deed, came_of_it: Result<Counts, Failure>) {

@@ -224,6 +224,22 @@ async fn request_reaches_owner_and_reply_client() {
 }
 
 #[tokio::test]
+async fn handover_is_void_without_its_client() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("control.sock");
+    let (calls, mut called) = mpsc::channel::<Call>(16);
+    tokio::spawn(Server::listen(&path).unwrap().serve(calls));
+    let mut client = TestClient(BufReader::new(UnixStream::connect(&path).await.unwrap()));
+    client.say(b"{\"method\":\"io.filterd.HandOver\",\"parameters\":{}}\n").await;
+    let Some(Call::HandOver(PendingRequest { mut reply, .. })) = called.recv().await else {
+        panic!("another request was sent")
+    };
+    assert!(timeout(Duration::from_millis(50), reply.closed()).await.is_err(), "it waits for the answer");
+    drop(client);
+    timeout(Duration::from_secs(20), reply.closed()).await.expect("the daemon would end for nobody");
+}
+
+#[tokio::test]
 async fn refusals_carry_their_name_and_reason() {
     let daemon = Daemon::new();
     let mut client = daemon.client().await;

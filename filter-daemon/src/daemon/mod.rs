@@ -55,6 +55,7 @@ mod sleep;
 mod snapshot;
 mod sockets;
 mod start;
+mod start_input;
 mod succession;
 mod tampered;
 mod time;

@@ -14,7 +14,6 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{error, info, warn};
 
-use super::configuration::Configuration;
 use super::error::DaemonError;
 use super::feeds::FetchTools;
 use super::guard::{self, Guard};
@@ -22,9 +21,9 @@ use super::log::meanwhile;
 use super::owner::{LoopEnd, Owner, Prepared, Signals};
 use super::persistence::{self, EarlierRun};
 use super::pinned::AttachmentNote;
-use super::reload::{ListSources, Loaded};
+use super::start_input::StartInput;
 use super::succession::{self, Predecessor};
-use super::{permits, privilege, unreadable};
+use super::{permits, privilege};
 use crate::accounts::as_user;
 use crate::cli::Run;
 use crate::clock;
@@ -291,48 +290,6 @@ fn pins_are_taken(error: KernelError) -> KernelError {
 fn is_stopping(socket: &Path) -> bool {
     let asked = Client::connect(socket).and_then(|mut client| client.call(&Ping {}));
     !matches!(asked, Ok(_) | Err(ClientError::Silent(_) | ClientError::SocketGone { .. }))
-}
-
-/// The configuration and lists that a start has read.
-pub struct StartInput {
-    pub sources: ListSources,
-    pub configuration: Configuration,
-    pub loaded: Loaded,
-}
-
-impl StartInput {
-    /// Reads the configuration and its lists.
-    fn read(run: &Run) -> Result<Self, DaemonError> {
-        Self::read_from(run, ListSources::of(&run.state_dir))
-    }
-
-    /// Reads them without writing copies, and without a fall-back to the last good configuration.
-    pub fn read_only(run: &Run) -> Result<Self, DaemonError> {
-        let mut sources = ListSources::of(&run.state_dir);
-        sources.writes = false;
-        Self::read_from(run, sources)
-    }
-
-    fn read_from(run: &Run, mut sources: ListSources) -> Result<Self, DaemonError> {
-        let (configuration, loaded) =
-            meanwhile::told("reading the lists", || Configuration::at_start(run, &mut sources))?;
-        Ok(Self { sources, configuration, loaded })
-    }
-
-    /// Falls back to the last good copy if a reload would refuse what was read. `live_entries` returns the
-    /// number of entries on a live list.
-    pub fn strictly(self, run: &Run, live_entries: impl Fn(&str) -> u64) -> Result<Self, DaemonError> {
-        let Self { mut sources, mut configuration, loaded } = self;
-        let loaded = configuration.must_be_possible(loaded, run, live_entries, &mut sources)?;
-        unreadable::refuse(sources.denied())?;
-        Ok(Self { sources, configuration, loaded })
-    }
-
-    /// Logs a summary of the configuration.
-    fn tell(&self, run: &Run) {
-        let interfaces = self.loaded.config.interfaces_besides(&run.interfaces);
-        info!("{}", self.configuration.summary(&self.loaded.config, &interfaces));
-    }
 }
 
 /// Reads everything, fills the tables and publishes them.

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nix::unistd::geteuid;
+use rustix::thread::set_name;
 
 use super::{must_find_interfaces, must_protect_as_well};
 use crate::blocklist::Blocklist;
@@ -25,7 +26,7 @@ use crate::daemon::log::LEVEL;
 use crate::daemon::not_succeeded::SuccessionError;
 use crate::daemon::owner::Prepared;
 use crate::daemon::privilege;
-use crate::daemon::start::StartInput;
+use crate::daemon::start_input::StartInput;
 use crate::kernel::broker::{Broker, REHEARSAL};
 use crate::kernel::{KernelError, interface};
 use crate::{memory, net_namespace};
@@ -45,6 +46,8 @@ pub fn rehearse_apart() -> Result<(), DaemonError> {
 
 /// Does everything that a start does before it needs the place of the running filterd.
 pub async fn rehearse(run: &Run) -> Result<(), DaemonError> {
+    // It was started by a path that does not say what it is.
+    set_name(c"filterd").map_err(std::io::Error::from)?;
     let at = Endpoint { socket: run.socket.clone(), timeout: run.timeout };
     let mut client = Client::connect(at).map_err(SuccessionError::from)?;
     must_be_ours(&client.call(&TakeOver {}).map_err(SuccessionError::from)?, run)?;
