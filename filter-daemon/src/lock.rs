@@ -2,14 +2,12 @@
 //! it, and a second one gets an error that names the first.
 //!
 //! The kernel keeps a lock for an open file, and not for a process. The lock lasts as long as any process
-//! has the file open. It disappears when a daemon is killed, and can be handed over without ever being
-//! free.
+//! has the file open. It disappears when a daemon is killed.
 
 mod holder;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -95,14 +93,9 @@ impl Lock {
         }
     }
 
-    /// A lock that another process handed over without releasing it.
-    pub fn handed_over(lock: OwnedFd) -> Self {
-        Self(lock.into())
-    }
-
-    /// A descriptor of this lock for another process.
-    pub fn share(&self) -> io::Result<OwnedFd> {
-        Ok(self.0.try_clone()?.into())
+    /// The locked file. The lock lasts until it is closed here, too.
+    pub fn share(&self) -> io::Result<File> {
+        self.0.try_clone()
     }
 
     /// True if the locked file is the one at this path.

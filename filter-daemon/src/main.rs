@@ -11,7 +11,7 @@ fn main() -> ExitCode {
         Invocation::Client(client) => command::execute(client),
         Invocation::Detach(leftovers) => daemon::detach(&leftovers),
         Invocation::Completions(shell) => shell.tell(),
-        Invocation::Keep { pin_dir, beside, log } => daemon::keep(&pin_dir, beside, log),
+        Invocation::Keep { pin_dir, log } => daemon::keep(&pin_dir, log),
         Invocation::StartFetches { user, named_by, log } => {
             daemon::start_fetches(user.as_deref(), named_by, log)
         }

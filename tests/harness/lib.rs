@@ -57,7 +57,7 @@ pub use frame::Frame;
 pub use home::{Home, binary, give_to_daemon};
 pub use leftovers::{remove as remove_leftovers, unique_name};
 pub use namespace::Namespace;
-pub use net::{Net, in_mode};
+pub use net::{Net, StruckDown, in_mode};
 pub use other_time::OtherTime;
 pub use own_names::OwnNames;
 pub use own_run::OwnRun;

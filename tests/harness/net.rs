@@ -6,6 +6,7 @@ mod layout;
 mod succession;
 
 pub use filterd::in_mode;
+pub use succession::StruckDown;
 
 use std::path::PathBuf;
 use std::time::Duration;

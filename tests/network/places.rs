@@ -160,7 +160,7 @@ fn only_root_may_end_it_over_the_socket() {
     net.readable_by_all();
     net.start_with(BLOCKING, &["--user", "nobody"]);
     let socket = net.home().socket();
-    for verb in ["HandOver", "TakeOver", "GiveWay"] {
+    for verb in ["HandOver", "TakeOver"] {
         let answer = as_nobody(|| Talk::to(&socket).ask(verb, &json!({})));
         assert_eq!(answer["error"], "io.filterd.PermissionDenied", "{verb}: {answer}");
     }

@@ -1,9 +1,9 @@
-//! `--take-over`: the newcomer does everything it can beside the one that runs; whatever fails, that one goes on.
+//! `--take-over`: the newcomer rehearses its start beside the one that runs, which goes on if that fails. Then that one ends,
+//! and the newcomer starts as after a crash.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use harness::home::binary;
-use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply, SavedGeneration, Talk, is_error, until};
+use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply, SavedGeneration, StruckDown, Talk, is_error, until};
 use nix::sys::signal::Signal;
 
 const BLOCKING: &str = "block: [203.0.113.7]";
@@ -206,45 +206,10 @@ fn stopped_daemon_is_reported_with_resume_command() {
     net.filterd(["status"]).succeeds();
 }
 
-/// The first filterd that was given to others knows no handing over: it is asked to end, as it was by its like.
-#[test]
-fn old_daemon_without_handover_is_asked_to_end() {
-    let net = Net::new();
-    let socket = net.home().socket();
-    let lock = File::create(format!("{}.lock", socket.display())).expect("a home can be written");
-    lock.try_lock().expect("nobody has it");
-    let listener = UnixListener::bind(&socket).expect("a home can be written");
-    let before = thread::spawn(move || {
-        for client in listener.incoming() {
-            let mut client = client.expect("somebody connects");
-            let requests = BufReader::new(client.try_clone().expect("it can be shared")).lines();
-            for request in requests.map_while(Result::ok) {
-                if request.contains("io.filterd.HandOver") {
-                    fs::remove_file(&socket).expect("it is its own");
-                    let answered = writeln!(client, r#"{{"parameters":{{"version":1,"pid":1}}}}"#);
-                    drop(lock);
-                    return answered.expect("somebody reads it");
-                }
-                let unknown =
-                    r#"{"error":"io.filterd.InvalidRequest","parameters":{"message":"no such method"}}"#;
-                writeln!(client, "{unknown}").expect("somebody reads it");
-            }
-        }
-    });
-    let mut command = net.host().command("setpriv");
-    command.args(["--pdeathsig", "KILL"]).arg(binary()).args(net.arguments(BLOCKING)).arg("--take-over");
-    let mut daemon = Daemon::spawn(&mut command, net.home());
-    daemon.wait_for_log("ready: ");
-    before.join().expect("it was asked to end");
-    net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).succeeds();
-    daemon.end(Signal::SIGTERM);
-}
-
 #[test]
 fn slower_newcomer_is_told_about_the_faster() {
     let net = Net::with_filterd(BLOCKING);
-    let place = net.home().pins().join("successor");
+    let place = net.home().pins().join("rehearsal");
     DirBuilder::new().mode(0o700).create(&place).expect("root may");
     let first = File::open(&place).and_then(|place| place.try_lock().map(|()| place).map_err(Into::into));
     let reply =
@@ -279,23 +244,25 @@ fn the_log_tells_who_asked_for_the_place() {
     assert!(line.contains("user=\"root\"") && line.contains("pid="), "{line}");
 }
 
-/// Each process counts its own calls. The newcomer connects; talks to the old one and to its broker, which answers; and its
-/// `fdatasync` is while everybody waits.
+/// Each process counts its own calls. The newcomer and its rehearsal connect; talk to the old one and to their brokers, which
+/// answer; and the newcomer's `fdatasync` is when it has opened the journal.
 const CALLS: [&str; 4] = ["connect", "fdatasync", "sendmsg", "sendto"];
 
-/// However many of a call there are, it dies at each of them in turn: before it asks, before it has published, before it has
-/// attached, before its last word. Which of them is which is nobody's to know.
+/// However many of a call there are, it dies at each of them in turn: before the old one is asked, and after that has ended.
 #[test]
-fn newcomer_that_dies_changes_nothing() {
+fn newcomer_that_dies_leaves_the_filter() {
     let both = "block: [203.0.113.7, 198.51.100.7]";
     let mut net = Net::with_filterd(BLOCKING);
+    let mut seen = Vec::new();
     for call in CALLS {
         for when in 1.. {
-            let goes_on =
+            let struck =
                 net.succession_struck_down(both, &format!("{call}:signal=KILL:when={when}"), ATTACKER);
-            if !goes_on {
-                assert!(when > 1, "it does not {call}");
-                break;
+            seen.push(struck);
+            match struck {
+                StruckDown::Before => {}
+                StruckDown::After => net.start(BLOCKING),
+                StruckDown::Never => break,
             }
             net.filterd(["ping"]).succeeds();
             net.expect(ATTACKER).dropped();
@@ -309,24 +276,34 @@ fn newcomer_that_dies_changes_nothing() {
         until(|| UnixStream::connect(net.home().socket()).is_err(), "one that has come through is ended");
         net.start(BLOCKING);
     }
+    assert!([StruckDown::Before, StruckDown::After].iter().all(|struck| seen.contains(struck)), "{seen:?}");
     net.filterd(["add", BYSTANDER]).succeeds();
     net.end(Signal::SIGKILL);
     net.start(BLOCKING);
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
 }
 
+/// The newcomer cannot put its socket where that of the old one is.
+const NO_RENAME: [&str; 8] =
+    ["strace", "-f", "-qqq", "-o/dev/null", "-e", "trace=rename", "-e", "inject=rename:error=ENOSPC:when=1"];
+
 #[test]
-fn newcomer_that_hangs_is_abandoned() {
-    let both = "block: [203.0.113.7, 198.51.100.7]";
+fn failed_newcomer_prints_command_for_old_binary() {
     let mut net = Net::with_filterd(BLOCKING);
-    // Its journal is being opened while everybody waits; the old one goes on after five seconds, and this one later.
-    let goes_on = net.succession_struck_down(both, "fdatasync:delay_exit=6000000:when=1", ATTACKER);
-    assert!(goes_on, "it was not given up");
-    net.wait_for_log("(it was silent for 5 s): this one continues");
-    net.expect(ATTACKER).dropped();
-    net.expect(BYSTANDER).passes();
     net.filterd(["add", BYSTANDER]).succeeds();
-    net.expect(BYSTANDER).dropped();
+    net.starts_through(NO_RENAME);
+    let told = net.failing_succession(BLOCKING, &[]).exits(8).complains("the old filterd has ended");
+    net.starts_through([]);
+    assert!(net.wait_for_the_end().0.success(), "the one before ends well");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    let told = told.complains("the filter stays attached and drops as before").complaint;
+    let command = told.split("to start the old one again: ").nth(1).expect("it is there");
+    let command = command.lines().next().expect("it is on one line").trim_end();
+    net.start_by_shell(command);
+    net.filterd(["status"]).succeeds();
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.filterd(["remove", BYSTANDER]).succeeds();
+    net.expect(BYSTANDER).passes();
 }
 
 /// As with a forgotten `nsenter`: what is called alike there is another interface, and what that host needs is another thing.

@@ -44,8 +44,6 @@ pub enum Invocation {
     Keep {
         /// The directory of pins of that daemon.
         pin_dir: PathBuf,
-        /// Does another daemon still use these pins?
-        beside: bool,
         /// The settings of the daemon's log.
         log: Log,
     },
@@ -119,8 +117,6 @@ enum Command {
     Keep {
         #[arg(value_parser = OsStringValueParser::new().try_map(places::pins))]
         pin_dir: PathBuf,
-        #[arg(long)]
-        beside: bool,
     },
     #[command(name = fetch::SPAWNER, hide = true)]
     StartFetches {
@@ -238,8 +234,8 @@ fn read(
         Some(Command::Completions(CompletionsArguments { shell })) => {
             return Ok(Invocation::Completions(shell));
         }
-        Some(Command::Keep { pin_dir, beside }) => {
-            return Ok(Invocation::Keep { pin_dir, beside, log: run.log(quiet, false) });
+        Some(Command::Keep { pin_dir }) => {
+            return Ok(Invocation::Keep { pin_dir, log: run.log(quiet, false) });
         }
         Some(Command::StartFetches { user, named_by }) => {
             return Ok(Invocation::StartFetches { user, named_by, log: run.log(quiet, false) });

@@ -48,6 +48,8 @@ pub struct RunArguments {
     /// Replace the filterd that runs at the same socket, without a gap
     #[arg(long)]
     take_over: bool,
+    #[arg(long, hide = true, requires = "take_over")]
+    rehearse: bool,
 }
 
 /// The checked arguments, with which the daemon can start.
@@ -71,6 +73,8 @@ pub struct Run {
     pub on_exit: Option<OnExit>,
     /// Does this daemon replace the one at the socket?
     pub take_over: bool,
+    /// Only try out whether it could?
+    pub rehearses: bool,
     /// How long that one may be silent. If none, there is no limit.
     pub timeout: Option<Duration>,
     /// The settings of the log.
@@ -143,6 +147,7 @@ impl RunArguments {
             log_format: further.log_format.or(self.log_format),
             on_exit: further.on_exit.or(self.on_exit),
             take_over: further.take_over || self.take_over,
+            rehearse: further.rehearse || self.rehearse,
         }
     }
 
@@ -165,6 +170,7 @@ impl RunArguments {
             (self.on_exit.is_some(), "--on-exit"),
             (self.log_format.is_some(), "--log-format"),
             (self.take_over, "--take-over"),
+            (self.rehearse, "--rehearse"),
         ];
         match given.iter().find(|(given, _)| *given) {
             Some((_, flag)) => {
@@ -223,6 +229,7 @@ impl RunArguments {
             user: self.user.or_else(default),
             on_exit: self.on_exit,
             take_over: self.take_over,
+            rehearses: self.rehearse,
             timeout: Some(TIMEOUT),
             log: Log::default(),
             json: false,

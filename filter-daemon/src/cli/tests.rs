@@ -46,6 +46,7 @@ fn interfaces_alone_run_the_daemon() {
         user: crate::accounts::default_user(None),
         on_exit: None,
         take_over: false,
+        rehearses: false,
         timeout: Some(TIMEOUT),
         log: Log::default(),
         json: false,

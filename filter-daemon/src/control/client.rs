@@ -153,6 +153,12 @@ impl Client {
         Ok(all)
     }
 
+    /// Sends a request to this daemon and no other one, and waits for its answer.
+    pub fn call_once<M: Method>(&mut self, parameters: &M) -> Result<M::Reply, ClientError> {
+        self.send(parameters)?;
+        Ok(self.receive_once::<M>()?.parameters)
+    }
+
     /// Sends a request without waiting for its answer.
     pub fn send<M: Method>(&mut self, parameters: &M) -> Result<(), ClientError> {
         (self.heard, self.may_take) = (clock::instant(), M::MAY_TAKE);
@@ -218,11 +224,6 @@ impl Client {
 
     fn receive_once<M: Method>(&mut self) -> Result<Answer<M::Reply>, ClientError> {
         answer::<M>(self.read_line()?)
-    }
-
-    /// The connection itself, after the last answer.
-    pub fn into_stream(self) -> UnixStream {
-        self.stream.into_inner()
     }
 
     fn last_words(&mut self) -> Option<Failure> {

@@ -35,11 +35,6 @@ impl<R: AsyncRead + Unpin> SocketLines<R> {
         Self { from: BufReader::with_capacity(READ_AHEAD, from), line: Vec::new(), longest, patience }
     }
 
-    /// The source of the lines. Bytes that were read ahead are lost.
-    pub fn into_inner(self) -> R {
-        self.from.into_inner()
-    }
-
     /// Waits for the next line without a time limit, and returns it without its end. Bytes between the last
     /// line end and the end of the stream are a line, too.
     pub async fn next(&mut self) -> Result<Option<&[u8]>, LineError> {

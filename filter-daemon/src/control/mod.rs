@@ -15,7 +15,6 @@ mod came_by;
 pub mod client;
 mod complaints;
 pub mod connections;
-pub mod descriptors;
 mod endpoint;
 mod handle;
 mod lines;

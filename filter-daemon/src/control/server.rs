@@ -1,10 +1,8 @@
 //! The daemon's end of the control socket: accepts clients, and gives each a session.
 
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::unistd::geteuid;
@@ -22,7 +20,6 @@ use super::session::{self, ClientTimeouts, SessionClient, SessionContext};
 use super::socket::{SocketError, SocketFile};
 use super::watching::Watching;
 use super::wire::{Call, Failure};
-use crate::lock::Lock;
 use crate::text::Explanation;
 
 /// Limits on the daemon's resources that clients may use.
@@ -47,59 +44,34 @@ pub struct Server {
     limits: ClientLimits,
     /// The user who started the daemon.
     starter: u32,
-    successors: Option<mpsc::Sender<UnixStream>>,
     askers: Option<mpsc::Sender<String>>,
     watching: Watching,
 }
 
-/// The parts of this server that another daemon needs to listen in its place.
-pub struct ServerHandle {
-    listener: OwnedFd,
-    claim: OwnedFd,
-    is_handed_over: Arc<AtomicBool>,
-}
+/// The claim of a server's path. Notes for later processes are in its file.
+pub struct ServerHandle(File);
 
 impl Server {
     /// Listens at `path`, unless another daemon does. Needs a tokio runtime.
     pub fn listen(path: &Path) -> Result<Self, SocketError> {
-        let (file, listener) = SocketFile::listen(path)?;
-        Ok(Self {
+        Ok(Self::of(SocketFile::listen(path)?))
+    }
+
+    /// Listens at `path` in place of a daemon that is ending, and waits until that daemon has left the path.
+    /// Clients that connect meanwhile wait for this one.
+    pub async fn replace(path: &Path, patience: Duration) -> Result<Self, SocketError> {
+        Ok(Self::of(SocketFile::replace(path, patience).await?))
+    }
+
+    fn of((file, listener): (SocketFile, UnixListener)) -> Self {
+        Self {
             file,
             listener,
             limits: ClientLimits::default(),
             starter: geteuid().as_raw(),
-            successors: None,
             askers: None,
             watching: Watching::default(),
-        })
-    }
-
-    /// Listens in place of another daemon, which has passed its socket. Clients that wait there are served.
-    pub fn handed_over(path: &Path, listener: OwnedFd, claim: OwnedFd) -> io::Result<Self> {
-        let listener = std::os::unix::net::UnixListener::from(listener);
-        listener.set_nonblocking(true)?;
-        let listener = UnixListener::from_std(listener)?;
-        let file = SocketFile::handed_over(path, Lock::handed_over(claim))?;
-        Ok(Self {
-            file,
-            listener,
-            limits: ClientLimits::default(),
-            starter: geteuid().as_raw(),
-            successors: None,
-            askers: None,
-            watching: Watching::default(),
-        })
-    }
-
-    /// Takes the file of the socket, because the other daemon has ended.
-    pub fn take(&self) {
-        self.file.take();
-    }
-
-    /// Sends connections of clients that will replace this daemon to `successors`.
-    #[must_use]
-    pub fn with_successors(self, successors: mpsc::Sender<UnixStream>) -> Self {
-        Self { successors: Some(successors), ..self }
+        }
     }
 
     /// Sends the SSH connections that clients report to `askers`.
@@ -114,10 +86,9 @@ impl Server {
         Self { watching, ..self }
     }
 
-    /// The parts that another daemon needs to listen in place of this one.
+    /// The claim of its path.
     pub fn handle(&self) -> io::Result<ServerHandle> {
-        let (claim, is_handed_over) = self.file.share()?;
-        Ok(ServerHandle { listener: self.listener.as_fd().try_clone_to_owned()?, claim, is_handed_over })
+        self.file.share().map(ServerHandle)
     }
 
     /// The same server with other limits.
@@ -131,15 +102,13 @@ impl Server {
         let (user, group) = (geteuid().as_raw(), self.file.group());
         let admission = Admission { user, group, starter: self.starter };
         let (audit, mut book) = AuditLog::new();
-        let (complaints, successors) = (Complaints::new(), self.successors.clone());
-        let (askers, patience) = (self.askers.clone(), self.limits.patience);
-        let watching = self.watching.clone();
-        let context = SessionContext { calls, successors, askers, patience, complaints, audit, watching };
+        let (complaints, patience) = (Complaints::new(), self.limits.patience);
+        let (askers, watching) = (self.askers.clone(), self.watching.clone());
+        let context = SessionContext { calls, askers, patience, complaints, audit, watching };
         let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {
-                // Clients that connect after the handover belong to the other daemon.
-                accepted = self.listener.accept(), if !self.file.is_handed_over() => match accepted {
+                accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => welcome(stream, admission, &mut connections, &context),
                     Err(error) => recover(&error, &context.complaints).await,
                 },
@@ -151,34 +120,29 @@ impl Server {
 }
 
 impl ServerHandle {
-    /// Copies of both descriptors: the listening socket and the lock.
-    pub fn share(&self) -> io::Result<[OwnedFd; 2]> {
-        Ok([self.listener.try_clone()?, self.claim.try_clone()?])
-    }
-
     /// Writes the notes of a start, for later processes.
     pub fn note(&self, pins: &Path, unsaved: Option<u64>) -> io::Result<()> {
-        pins_note::write(&self.claim.try_clone()?.into(), pins, unsaved)
+        pins_note::write(&self.0, pins, unsaved)
     }
 
     /// Records since when live entries are not on disk, if nothing else can, or that all are.
     pub fn note_unsaved(&self, since: Option<u64>) -> io::Result<()> {
-        pins_note::write_unsaved(&self.claim.try_clone()?.into(), since)
+        pins_note::write_unsaved(&self.0, since)
     }
 
     /// Records the state of a trial, in case its own record is lost.
     pub fn note_trial(&self, trial: Option<&str>) -> io::Result<()> {
-        pins_note::write_trial(&self.claim.try_clone()?.into(), trial)
+        pins_note::write_trial(&self.0, trial)
     }
 
     /// Records where the filter is attached, or that it is not.
     pub fn note_attached(&self, place: Option<&str>) -> io::Result<()> {
-        pins_note::write_attached(&self.claim.try_clone()?.into(), place)
+        pins_note::write_attached(&self.0, place)
     }
 
-    /// Records that the file of the socket belongs to another daemon, so that it is not removed.
-    pub fn mark_handed_over(&self) {
-        self.is_handed_over.store(true, Ordering::Relaxed);
+    /// Leaves the path to another daemon. Clients that have connected to this one still get answers.
+    pub fn release(&self) -> io::Result<()> {
+        self.0.unlock()
     }
 }
 

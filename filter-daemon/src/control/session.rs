@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -26,6 +26,9 @@ use crate::text::Explanation;
 
 /// The error if the owner has ended. The request was not carried out.
 pub const STOPPING: &str = "filterd is stopping";
+
+/// How often to look whether a client that has sent more requests is still connected.
+const PIPELINED: Duration = Duration::from_millis(20);
 
 /// How many drops are sent at once.
 const MOST_AT_ONCE: usize = 64;
@@ -50,8 +53,6 @@ impl Default for ClientTimeouts {
 pub struct SessionContext {
     /// Sends requests to the owner of the state.
     pub calls: mpsc::Sender<Call>,
-    /// Sends connections of clients that will replace this daemon to the owner.
-    pub successors: Option<mpsc::Sender<UnixStream>>,
     /// Sends the SSH connections of clients to the owner.
     pub askers: Option<mpsc::Sender<String>>,
     pub patience: ClientTimeouts,
@@ -91,8 +92,7 @@ pub async fn hold(
     let lines = SocketLines::new(from, LONGEST_LINE, context.patience.line);
     let mut session = Session { to, client, connection, context, asker: None };
     match session.run(lines).await {
-        Ok(None) => {}
-        Ok(Some(from)) => session.hand_on(from).await,
+        Ok(()) => {}
         // An interrupted client is no fault.
         Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {}
         Err(error) => session.context.complaints.about(format_args!("lost a client: {error}")),
@@ -109,24 +109,21 @@ struct Session {
 }
 
 impl Session {
-    /// Answers until the client ends, or until it takes over the connection for another purpose.
-    async fn run(&mut self, mut lines: SocketLines<OwnedReadHalf>) -> io::Result<Option<OwnedReadHalf>> {
+    /// Answers until the client ends.
+    async fn run(&mut self, mut lines: SocketLines<OwnedReadHalf>) -> io::Result<()> {
         loop {
             self.connection.waits();
             let line = match lines.next().await {
                 Ok(Some(line)) => parse::line(line),
-                Ok(None) => return Ok(None),
-                Err(broken) => return self.hang_up(broken).await.map(|()| None),
+                Ok(None) => return Ok(()),
+                Err(broken) => return self.hang_up(broken).await,
             };
             self.connection.works();
             match line {
-                Ok(RequestLine { message: Message::GiveWay(_), .. }) if self.client.may_replace => {
-                    return Ok(Some(lines.into_inner()));
-                }
                 Ok(RequestLine { message: Message::Watch(watch), .. }) => match watch.check() {
                     Ok(request) => {
                         if !self.watch(&request, &mut lines).await? {
-                            return Ok(None);
+                            return Ok(());
                         }
                     }
                     Err(failure) => self.refuse(&failure).await?,
@@ -218,14 +215,6 @@ impl Session {
         written
     }
 
-    /// Passes the connection to the owner of the state.
-    async fn hand_on(self, from: OwnedReadHalf) {
-        if let (Some(successors), Ok(stream)) = (&self.context.successors, self.to.reunite(from)) {
-            // If it is not accepted, it closes.
-            _ = successors.send(stream).await;
-        }
-    }
-
     /// Refuses the client. After a line without an end, the following bytes cannot be trusted to be a
     /// request.
     async fn hang_up(&mut self, broken: LineError) -> io::Result<()> {
@@ -252,7 +241,19 @@ impl Session {
         let stopping = || Failure::Unavailable(STOPPING.into());
         let (reply, answer) = oneshot::channel();
         self.context.calls.send(M::call(PendingRequest { request, reply })).await.map_err(|_| stopping())?;
-        answer.await.unwrap_or_else(|_| Err(stopping()))
+        tokio::select! {
+            answered = answer => answered.unwrap_or_else(|_| Err(stopping())),
+            // A daemon must not end for a process that is gone.
+            () = self.disconnected(), if M::IS_ROOTS => Err(stopping()),
+        }
+    }
+
+    /// Waits until the client has closed the connection.
+    async fn disconnected(&self) {
+        while !self.to.ready(Interest::READABLE).await.is_ok_and(|ready| ready.is_read_closed()) {
+            // It has sent another request.
+            sleep(PIPELINED).await;
+        }
     }
 
     fn note(&mut self, deed: Deed, came_of_it: Result<Counts, Failure>) {

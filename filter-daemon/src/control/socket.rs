@@ -3,12 +3,10 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -18,6 +16,7 @@ use tokio::net::UnixListener;
 
 use super::handle::FileHandle;
 use crate::accounts;
+use crate::clock;
 use crate::lock::{Lock, LockedPlace, NotLocked, PlaceInUse};
 use crate::text::{Explain, printable};
 
@@ -65,53 +64,47 @@ pub struct SocketFile {
     group: u32,
     /// Held as long as this daemon lives, and released by the kernel even if it is killed.
     claim: Lock,
-    /// Whether the file belongs to another daemon now.
-    is_handed_over: Arc<AtomicBool>,
 }
+
+/// A socket that listens at a path which is not claimed yet.
+struct BoundSocket {
+    listener: UnixListener,
+    identity: (u64, u64),
+    group: u32,
+}
+
+/// How often to try a path that a daemon is leaving.
+const AGAIN: Duration = Duration::from_millis(1);
 
 impl SocketFile {
     /// Listens at `path`, unless another daemon does. Needs a tokio runtime.
     pub fn listen(path: &Path) -> Result<(Self, UnixListener), SocketError> {
-        let failed = |what| move |error| SocketError::Failed { what, path: path.to_owned(), error };
-        make_parent(path).map_err(failed("create the directory of"))?;
+        make_parent(path).map_err(failed("create the directory of", path))?;
         let claim = claim(path)?;
         remove_stale(path)?;
-        let listener = UnixListener::bind(path).map_err(failed("listen at"))?;
-        open_to_group(path).map_err(failed("set owner and mode of"))?;
-        let file = fs::symlink_metadata(path).map_err(failed("look at"))?;
-        let identity = (file.dev(), file.ino());
-        Ok((
-            Self {
-                path: path.to_owned(),
-                identity,
-                group: file.gid(),
-                claim,
-                is_handed_over: Arc::default(),
-            },
-            listener,
-        ))
+        Ok(BoundSocket::bind(path)?.claimed(path, claim))
     }
 
-    /// A path that another daemon has claimed, and keeps until [`take`](Self::take).
-    pub fn handed_over(path: &Path, claim: Lock) -> io::Result<Self> {
-        let file = fs::symlink_metadata(path)?;
-        let (identity, group) = ((file.dev(), file.ino()), file.gid());
-        Ok(Self { path: path.to_owned(), identity, group, claim, is_handed_over: Arc::new(true.into()) })
+    /// Listens at `path` in place of a daemon that is ending, and waits for its claim. There is a socket at the
+    /// path at every moment, and clients that connect to this one wait for it.
+    pub async fn replace(path: &Path, patience: Duration) -> Result<(Self, UnixListener), SocketError> {
+        let new = named_beside(path, ".new");
+        // Left by a daemon that was killed here.
+        remove_stale(&new)?;
+        let bound = BoundSocket::bind(&new)?;
+        fs::rename(&new, path).map_err(failed("listen at", path))?;
+        let begun = clock::instant();
+        loop {
+            match claim(path) {
+                Err(SocketError::Taken(_)) if begun.elapsed() < patience => tokio::time::sleep(AGAIN).await,
+                claim => return Ok(bound.claimed(path, claim?)),
+            }
+        }
     }
 
-    /// Whether it belongs to another daemon.
-    pub fn is_handed_over(&self) -> bool {
-        self.is_handed_over.load(Ordering::Relaxed)
-    }
-
-    /// Records that it belongs to this daemon alone.
-    pub fn take(&self) {
-        self.is_handed_over.store(false, Ordering::Relaxed);
-    }
-
-    /// A copy of the claim, and the flag that both belong to another daemon.
-    pub fn share(&self) -> io::Result<(OwnedFd, Arc<AtomicBool>)> {
-        Ok((self.claim.share()?, Arc::clone(&self.is_handed_over)))
+    /// The locked file of the claim.
+    pub fn share(&self) -> io::Result<File> {
+        self.claim.share()
     }
 
     /// The group whose members may send requests.
@@ -120,11 +113,27 @@ impl SocketFile {
     }
 }
 
+impl BoundSocket {
+    fn bind(path: &Path) -> Result<Self, SocketError> {
+        let listener = UnixListener::bind(path).map_err(failed("listen at", path))?;
+        open_to_group(path).map_err(failed("set owner and mode of", path))?;
+        let file = fs::symlink_metadata(path).map_err(failed("look at", path))?;
+        Ok(Self { listener, identity: (file.dev(), file.ino()), group: file.gid() })
+    }
+
+    fn claimed(self, path: &Path, claim: Lock) -> (SocketFile, UnixListener) {
+        let Self { listener, identity, group } = self;
+        (SocketFile { path: path.to_owned(), identity, group, claim }, listener)
+    }
+}
+
+/// Makes the error for a call that failed on this path.
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> SocketError {
+    move |error| SocketError::Failed { what, path: path.to_owned(), error }
+}
+
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        if self.is_handed_over() {
-            return;
-        }
         let ours = |file: fs::Metadata| (file.dev(), file.ino()) == self.identity;
         if fs::symlink_metadata(&self.path).is_ok_and(ours) {
             // If it cannot be removed, the next daemon finds it stale and removes it.
@@ -146,18 +155,21 @@ fn make_parent(path: &Path) -> io::Result<()> {
 /// Locks a file beside the socket, so that of two daemons that start at once one fails.
 fn claim(path: &Path) -> Result<Lock, SocketError> {
     let lock = lock_of(path);
-    let failed = |what| move |error| SocketError::Failed { what, path: lock_of(path), error };
-    match Lock::file(open_lock(&lock).map_err(failed("open"))?) {
+    match Lock::file(open_lock(&lock).map_err(failed("open", &lock))?) {
         Ok(Some(claim)) => Ok(claim),
         Ok(None) => Err(taken(path)),
         Err(NotLocked::Taken(taken)) => Err(taken.into()),
-        Err(NotLocked::Failed(error)) => Err(failed("lock")(error)),
+        Err(NotLocked::Failed(error)) => Err(failed("lock", &lock)(error)),
     }
 }
 
 fn lock_of(path: &Path) -> PathBuf {
+    named_beside(path, ".lock")
+}
+
+fn named_beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
-    name.push(".lock");
+    name.push(suffix);
     name.into()
 }
 
@@ -192,16 +204,15 @@ fn open_lock(path: &Path) -> io::Result<File> {
 
 /// Removes the socket that a killed daemon left behind, and no other file.
 fn remove_stale(path: &Path) -> Result<(), SocketError> {
-    let failed = |what| move |error| SocketError::Failed { what, path: path.to_owned(), error };
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(failed("look at")(error)),
+        Err(error) => return Err(failed("look at", path)(error)),
         Ok(file) if !file.file_type().is_socket() => return Err(SocketError::NoSocket(path.to_owned())),
         Ok(_) => {}
     }
     match accounts::or_as_owner_of(path, || UnixStream::connect(path)) {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            fs::remove_file(path).map_err(failed("remove the stale"))
+            fs::remove_file(path).map_err(failed("remove the stale", path))
         }
         // A process listens there, whether it answers or is too busy.
         _ => Err(taken(path)),
@@ -231,7 +242,7 @@ fn give_to(socket: &FileHandle, path: &Path, group: Gid) -> io::Result<()> {
 
 /// Makes this user the owner of the listening socket.
 pub fn give_socket(path: &Path, user: Uid) -> io::Result<()> {
-    // After a takeover, the socket of the other daemon is found, which belongs to this user already.
+    // A rehearsal finds the socket of the running daemon, which belongs to this user already.
     Ok(FileHandle::of_socket_for(path, user)?.give(Some(user), None)?)
 }
 

@@ -128,7 +128,6 @@ async fn answer(call: Call, addresses: u32, reloads: Arc<Reloads>) {
         Call::Resume(asked) => give(asked.reply, Ok(wire::resume::Reply::default())),
         Call::Ping(PendingRequest { reply, .. }) => give(reply, Ok(pong())),
         Call::HandOver(PendingRequest { reply, .. }) => give(reply, Ok(pong())),
-        Call::GiveWay(PendingRequest { reply, .. }) => give(reply, Ok(pong())),
         Call::TakeOver(PendingRequest { reply, .. }) => {
             give(reply, Err(Failure::Unavailable("not here".into())))
         }
@@ -222,6 +221,22 @@ async fn request_reaches_owner_and_reply_client() {
         .await;
     let expected = json!({"parameters": {"named": 2, "changed": 2, "entered": 2, "left": 0}});
     assert_eq!(client.hear().await, Some(expected));
+}
+
+#[tokio::test]
+async fn handover_is_void_without_its_client() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("control.sock");
+    let (calls, mut called) = mpsc::channel::<Call>(16);
+    tokio::spawn(Server::listen(&path).unwrap().serve(calls));
+    let mut client = TestClient(BufReader::new(UnixStream::connect(&path).await.unwrap()));
+    client.say(b"{\"method\":\"io.filterd.HandOver\",\"parameters\":{}}\n").await;
+    let Some(Call::HandOver(PendingRequest { mut reply, .. })) = called.recv().await else {
+        panic!("another request was sent")
+    };
+    assert!(timeout(Duration::from_millis(50), reply.closed()).await.is_err(), "it waits for the answer");
+    drop(client);
+    timeout(Duration::from_secs(20), reply.closed()).await.expect("the daemon would end for nobody");
 }
 
 #[tokio::test]

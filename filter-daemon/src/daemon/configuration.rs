@@ -54,14 +54,14 @@ pub struct ConfigurationSource {
 
 impl Configuration {
     /// Reads the configuration for a filterd that starts. If it is not valid, the last good copy is used.
-    /// A filterd that is to replace a running one fails instead: the running one protects better.
+    /// A rehearsal, which writes nothing, fails instead: the running filterd protects better.
     pub fn at_start(run: &Run, sources: &mut ListSources) -> Result<(Self, Loaded), DaemonError> {
         let store = sources.store.clone();
         // Unfinished files may belong to the filterd that runs.
-        if !run.take_over {
+        if sources.writes {
             store.clean();
         }
-        let before = sources.carried_over(run.take_over)?;
+        let before = sources.carried_over()?;
         let is_known = run.config.path().is_some_and(|path| last_good(&store, path).is_ok());
         let mut this = Self {
             file: run.config.clone(),
@@ -75,12 +75,12 @@ impl Configuration {
             other_mode: None,
             way_back: None,
         };
-        if let Some(loaded) = this.after_trial(run, &before, sources)? {
+        if let Some(loaded) = this.after_trial(&before, sources)? {
             return Ok((this, loaded));
         }
         let known = this.known(&before, sources);
         let loaded = match this.source().load(&known, &Accept::default(), sources) {
-            Err(error @ DaemonError::Config(_)) => this.gather_instead(error, &before, run, sources)?,
+            Err(error @ DaemonError::Config(_)) => this.gather_instead(error, &before, sources)?,
             loaded => loaded?,
         };
         Ok((this, loaded))
@@ -106,23 +106,22 @@ impl Configuration {
                 // Its drafts are removed before others are written.
                 drop(loaded);
                 let before = sources.known();
-                let loaded = self.gather_instead(error, &before, run, sources)?;
+                let loaded = self.gather_instead(error, &before, sources)?;
                 reload::must_be_possible(&loaded.config, &run.interfaces, |_| 0)?;
                 Ok(loaded)
             }
         }
     }
 
-    /// Reads the lists of the last good copy, which replaces a file that cannot be used. A filterd that is to
-    /// replace a running one fails instead: the running one protects better.
+    /// Reads the lists of the last good copy, which replaces a file that cannot be used. A rehearsal fails instead:
+    /// the running filterd protects better.
     fn gather_instead(
         &mut self,
         error: DaemonError,
         before: &[KnownList],
-        run: &Run,
         sources: &mut ListSources,
     ) -> Result<Loaded, DaemonError> {
-        if run.take_over {
+        if !sources.writes {
             return Err(error);
         }
         self.trial.take_lists_only();
@@ -151,10 +150,9 @@ impl Configuration {
     }
 
     /// Loads the previous configuration if the earlier filterd left a trial that was not confirmed in time. A
-    /// filterd that replaces another finds no running trial: a filterd with one refuses to be replaced.
+    /// rehearsal finds no running trial, because a filterd with one refuses to be replaced.
     fn after_trial(
         &mut self,
-        run: &Run,
         known: &[KnownList],
         sources: &mut ListSources,
     ) -> Result<Option<Loaded>, DaemonError> {
@@ -185,12 +183,14 @@ impl Configuration {
         match self.source().restore(known, sources) {
             Ok(loaded) => {
                 self.trial.set_found(&loaded);
-                self.trial.end_rollback();
+                if sources.writes {
+                    self.trial.end_rollback();
+                }
                 self.note_rollback();
                 Ok(Some(loaded))
             }
             // The running filterd has the earlier configuration.
-            Err(error) if run.take_over => Err(error),
+            Err(error) if !sources.writes => Err(error),
             Err(error) => {
                 let why = error.brief();
                 error!("the rollback of an unconfirmed reload failed: {why}");

@@ -46,6 +46,9 @@ pub enum DaemonError {
     /// Another filterd holds the place.
     #[error(transparent)]
     Succession(#[from] SuccessionError),
+    /// The rehearsal of a start has failed with this exit code, and has logged why.
+    #[error("the rehearsal of the start failed")]
+    Rehearsed(u8),
     /// Another filterd uses the state directory.
     #[error(transparent)]
     Taken(#[from] PlaceInUse),
@@ -205,7 +208,11 @@ impl Explain for DaemonError {
                 "this needs CAP_SETUID, CAP_SETGID and CAP_CHOWN (in a container: `--cap-add SETUID,SETGID,CHOWN`); to stay root, pass `--user root`"
                     .to_owned(),
             ),
-            Self::User { .. } | Self::TooManyLists | Self::TooManyClauses | Self::System(_) => None,
+            Self::User { .. }
+            | Self::Rehearsed(_)
+            | Self::TooManyLists
+            | Self::TooManyClauses
+            | Self::System(_) => None,
         }
     }
 }
@@ -227,11 +234,7 @@ impl From<&DaemonError> for Exit {
         match error {
             DaemonError::Succession(error) => error.into(),
             // Another process holds the place.
-            DaemonError::Kernel(
-                KernelError::Taken(_)
-                | KernelError::Overtaken
-                | KernelError::Occupied { holder: Some(_), .. },
-            )
+            DaemonError::Kernel(KernelError::Taken(_) | KernelError::Occupied { holder: Some(_), .. })
             | DaemonError::Taken(_) => Self::Unreachable,
             DaemonError::Config(_)
             | DaemonError::Unreadable(_)
@@ -249,7 +252,10 @@ impl From<&DaemonError> for Exit {
             | DaemonError::User { .. } => Self::Usage,
             DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) | DaemonError::NothingToTry => Self::Refused,
             DaemonError::NewerState { .. } => Self::Config,
-            DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
+            DaemonError::Socket(_)
+            | DaemonError::Journal(_)
+            | DaemonError::Rehearsed(_)
+            | DaemonError::System(_) => Self::Unreachable,
             DaemonError::Kernel(_)
             | DaemonError::FewFiles { .. }
             | DaemonError::NotDone(CommitError::Kernel(_)) => Self::Kernel,

@@ -21,7 +21,7 @@ use format::{LineFormat, LogLines};
 use sink::Sink;
 
 /// The environment variable that sets the level.
-const LEVEL: &str = "FILTERD_LOG";
+pub const LEVEL: &str = "FILTERD_LOG";
 
 /// The levels. Each one includes those before it.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];

@@ -54,6 +54,7 @@ mod sleep;
 mod snapshot;
 mod sockets;
 mod start;
+mod start_input;
 mod succession;
 mod tampered;
 mod time;
@@ -84,6 +85,7 @@ pub fn run(run: &Run) -> ExitCode {
     _ = SigSet::from(Signal::SIGTTOU).thread_block();
     match in_a_runtime(run, log.watching()) {
         Ok(()) => Exit::Done.into(),
+        Err(DaemonError::Rehearsed(code)) => code.into(),
         Err(error) => {
             log.end(&error);
             if run.json {
@@ -106,16 +108,19 @@ fn in_a_runtime(run: &Run, watching: Watching) -> Result<(), DaemonError> {
 /// Runs the daemon in a spawned task. Waking the future that `block_on` polls takes a system call; waking a
 /// task takes none.
 async fn in_a_task(run: Run, watching: Watching) -> Result<(), DaemonError> {
-    match tokio::spawn(async move { start::run(&run, watching).await }).await {
+    let task = async move {
+        if run.rehearses { succession::rehearse(&run).await } else { start::run(&run, watching).await }
+    };
+    match tokio::spawn(task).await {
         Ok(ended) => ended,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 
 /// Runs the broker process, which holds the kernel objects for the daemon.
-pub fn keep(pin_dir: &Path, is_beside: bool, log: Log) -> ExitCode {
+pub fn keep(pin_dir: &Path, log: Log) -> ExitCode {
     log::start_beside(log);
-    match process::be(pin_dir, is_beside) {
+    match process::be(pin_dir) {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
             tracing::error!("only filterd itself starts the broker: {error}");

@@ -1,11 +1,11 @@
 //! Errors of a takeover from another filterd.
 
-use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
 use crate::control::client::{ClientError, MAY_BE_STOPPED};
+use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::text::{Explain, Explanation, printable};
 
@@ -89,9 +89,19 @@ pub enum SuccessionError {
         /// The name of the missing interface.
         missing: String,
     },
-    /// The running filterd failed to make way, or took its place again.
-    #[error("the running filterd did not make way, or took its place back: {0}")]
-    Broken(io::Error),
+    /// Another new filterd has asked first, or the running one was stopped.
+    #[error("another filterd took this place first, or the one that had it just ended; nothing was changed")]
+    Overtaken,
+    /// A signal has ended the rehearsal.
+    #[error("cannot take over: the process that rehearses the start was ended ({0})")]
+    Interrupted(String),
+    /// The running filterd has ended, and the new one failed.
+    #[error("the old filterd has ended, and this one failed: {}", why.message)]
+    Fallen {
+        why: Explanation,
+        /// The command that starts the old one again.
+        command: String,
+    },
 }
 
 impl Explain for SuccessionError {
@@ -129,9 +139,32 @@ impl Explain for SuccessionError {
                 "nothing has changed; free memory, raise the limit of filterd's cgroup (MemoryMax), or stop the other one first, which leaves a gap"
                     .to_owned()
             }
-            Self::Broken(_) => "it continues if it still runs (`filterd status`); its log shows why".to_owned(),
+            Self::Overtaken => {
+                "to see which one runs: filterd status\nto replace it, start this one again with --take-over"
+                    .to_owned()
+            }
+            Self::Interrupted(_) => {
+                "nothing has changed: the running filterd continues; start this one again".to_owned()
+            }
+            Self::Fallen { why, command } => {
+                let mend = why.remedy.as_deref().map_or_else(String::new, |remedy| format!("\n{remedy}"));
+                format!(
+                    "the filter stays attached and drops as before, but nothing expires and nothing can be added\nto start the old one again: {command}{mend}"
+                )
+            }
         };
         Some(remedy)
+    }
+}
+
+impl From<ClientError> for SuccessionError {
+    fn from(error: ClientError) -> Self {
+        if let ClientError::Failed(Failure::Refused(why)) = error {
+            return Self::Refused(why);
+        }
+        let has_ended =
+            matches!(error, ClientError::Closed(_) | ClientError::Failed(Failure::Unavailable(_)));
+        if has_ended { Self::Overtaken } else { Self::NotAsked(error) }
     }
 }
 
@@ -145,10 +178,11 @@ impl From<&SuccessionError> for Exit {
             | SuccessionError::NoInterface { .. }
             | SuccessionError::NotThere { .. }
             | SuccessionError::NoList { .. } => Self::Config,
-            SuccessionError::NoMemory { .. } => Self::Kernel,
-            SuccessionError::NotAsked(_) | SuccessionError::Refused(_) | SuccessionError::Broken(_) => {
-                Self::Unreachable
-            }
+            SuccessionError::NoMemory { .. } | SuccessionError::Fallen { .. } => Self::Kernel,
+            SuccessionError::NotAsked(_)
+            | SuccessionError::Refused(_)
+            | SuccessionError::Overtaken
+            | SuccessionError::Interrupted(_) => Self::Unreachable,
         }
     }
 }

@@ -7,8 +7,6 @@ mod parting;
 mod prepared;
 mod work;
 
-use tokio::net::UnixStream;
-
 use super::alarm::Alarm;
 use super::capacity::Capacity;
 use super::commit::Protection;
@@ -42,7 +40,7 @@ use crate::cli::Run;
 use crate::clock;
 use crate::config::{Config, Mode, OnExit};
 use crate::control::wire::reload::Reply as Reloaded;
-use crate::control::wire::{confirm, rollback};
+use crate::control::wire::{confirm, hand_over, rollback};
 use crate::control::{ReplyTo, Watching};
 use crate::http::Http;
 use crate::notify::Notify;
@@ -88,8 +86,8 @@ pub struct Owner {
     pub(super) confirming: Vec<ReplyTo<confirm::Reply>>,
     /// Clients that wait until the state before a trial is restored.
     pub(super) rolling_back: Vec<ReplyTo<rollback::Reply>>,
-    /// Another filterd, which takes over as soon as no work is under way.
-    successor: Option<UnixStream>,
+    /// Another filterd, for which this one ends as soon as no work is under way.
+    pub(super) successor: Option<ReplyTo<hand_over::Reply>>,
     pub notify: Notify,
     alarm: Alarm,
     turns: Turns,

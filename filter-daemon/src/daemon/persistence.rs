@@ -227,12 +227,6 @@ impl Persistence {
         self.compaction.is_some() || self.journal.is_behind() && self.retry <= clock::instant()
     }
 
-    /// Releases the journal for another filterd. If the takeover fails, everything is written again.
-    pub fn let_go(&mut self) {
-        self.compaction = None;
-        self.journal.let_go();
-    }
-
     /// Whether the next start will know of the losses that this one found.
     pub const fn losses_are_noted(&self) -> bool {
         self.losses.are_noted()

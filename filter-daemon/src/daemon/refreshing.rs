@@ -70,10 +70,8 @@ impl Owner {
         Ok(said.filter(is_meant).map(|list| list.name.as_str().into()).collect())
     }
 
-    /// Reads also what the earlier filterd fetched while this one started, and removes files of feeds that
-    /// are gone.
+    /// Reads the feeds again, and removes files of feeds that are gone.
     pub(super) fn begin_to_fetch(&mut self) {
-        self.feeds.look_again();
         if !self.configuration.trial.is_on() {
             self.feeds.tidy();
         }

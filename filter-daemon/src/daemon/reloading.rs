@@ -1,6 +1,6 @@
 //! A reload in the owner: requested, read, applied in pages, and then reported.
 
-use tracing::{error, info};
+use tracing::error;
 
 use super::diff::{Comparison, ComparisonInput as Compared, CurrentState};
 use super::error::DaemonError;
@@ -11,7 +11,7 @@ use super::reload::{self, Loaded, RunningReload};
 use super::settings;
 use crate::blocklist::Polarity;
 use crate::clock;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::control::ReplyTo;
 use crate::control::wire::accept::Wrong;
 use crate::control::wire::diff;
@@ -25,20 +25,6 @@ impl Owner {
     pub(super) fn read(&mut self, request: Request, answer: Option<ReplyTo<Reloaded>>) {
         self.readings.ask(request, answer);
         self.read_next();
-    }
-
-    /// Reads configuration and lists again after replacing another filterd. `checksum` is that of the
-    /// configuration read before that. The other filterd may have reloaded since and reported success.
-    pub fn read_what_has_changed(&mut self, checksum: u32) {
-        let is_other = |path| config::read(path).is_ok_and(|text| crc32fast::hash(&text) != checksum);
-        if self.run.config.path().is_some_and(is_other) {
-            info!("reloading the configuration, which changed while another filterd ran");
-            return self.read(Request::default(), None);
-        }
-        let was_read = |id| self.lists.sources.of(id).is_some_and(|reading| reading.stamp.is_some());
-        let lists = self.protection.blocklist().lists().iter();
-        let read: Vec<_> = lists.filter(|(id, _)| was_read(*id)).map(|(_, list)| list.name.clone()).collect();
-        self.readings.ask_refresh(read);
     }
 
     /// Starts the next reading, unless one runs.

@@ -1,41 +1,18 @@
-//! Replaces a running filterd by another one without a gap. The old one does not end before the new one
-//! works.
+//! Replaces a running filterd by another one without a gap: `filterd run --take-over`.
 //!
-//! The new filterd reads and fills everything beside the old one (`predecessor`), then asks it to make way.
-//! From then until the new one has published, requests wait. The old one (`successor`) releases its journal,
-//! passes its socket and its locks, which are never free in between, and waits.
-//!
-//! If the connection breaks, or nothing comes for five seconds, the old one continues as before. The broker
-//! of the new one knows the time after which it may no longer publish. After `GiveWay`, the connection
-//! carries descriptors, then `done`, then `bye`. The place changes hands with `bye`.
+//! A process of its own rehearses the start beside the running filterd (`rehearsal`). If that succeeds, the
+//! running filterd is asked to end and to leave its filter (`predecessor`). The new one then starts as after a
+//! crash. From the request on, clients wait for it.
 
 mod predecessor;
-mod successor;
-
-use std::time::Duration;
+mod rehearsal;
 
 use super::not_succeeded::SuccessionError;
 use super::reload::{ListFinding, Loaded};
 use crate::control::wire::status;
 
 pub use predecessor::Predecessor;
-pub use successor::hand_over;
-
-/// The new filterd has published and attached.
-const DONE: u8 = b'd';
-
-/// The old filterd ends, and changes nothing any more.
-const BYE: u8 = b'b';
-
-/// The old filterd keeps its place; the reason follows.
-const REFUSED: u64 = 0;
-
-/// How long the old filterd waits for the new one.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How long before the end of that wait the new filterd must stop making changes, because the old one may
-/// continue afterwards.
-const MARGIN: Duration = Duration::from_millis(500);
+pub use rehearsal::{rehearse, rehearse_apart};
 
 /// Refuses a list with neither a readable file nor a copy, because the running filterd may well enforce it.
 pub fn must_protect_as_well(loaded: &Loaded) -> Result<(), SuccessionError> {

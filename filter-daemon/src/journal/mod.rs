@@ -155,14 +155,6 @@ impl Journal {
         }
     }
 
-    /// Closes the file, complete, for another process. Later writes here start with a compaction.
-    pub fn let_go(&mut self) {
-        let (tell, told) = mpsc::channel();
-        self.order(WriterOrder::LetGo(tell));
-        // The thread ends only after this end is dropped.
-        _ = told.recv();
-    }
-
     /// Starts a compaction: the rows written from here on replace all earlier ones.
     pub fn mark(&mut self) {
         self.written = 0;

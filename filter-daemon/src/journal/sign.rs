@@ -46,7 +46,7 @@ pub struct LossNote {
 enum NoteState {
     Whole,
     Behind,
-    /// The note is missing, or another process may have written it.
+    /// The note is missing or damaged.
     Unknown,
 }
 
@@ -128,11 +128,6 @@ impl LossNote {
             self.say_beside(None);
             self.end();
         }
-    }
-
-    /// Assumes that another process may write the note from now on.
-    pub fn let_go(&mut self) {
-        self.says = NoteState::Unknown;
     }
 
     /// When this returns, the block and the name of the file are on disk.

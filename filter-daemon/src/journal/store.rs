@@ -214,9 +214,6 @@ pub trait RowStore {
     fn next(&self) -> u64;
     /// Removes the rows before that number.
     fn trim(&mut self, before: u64) -> Result<(), NotWritten>;
-    /// Closes the file for another process; the next write opens it again. Returns why its contents cannot
-    /// be relied on until then.
-    fn close(&mut self) -> NotWritten;
     /// Checks whether a row could be written. A store that is closed after a failure passes, because that
     /// is already known.
     fn check(&mut self) -> Result<(), NotWritten>;
@@ -250,11 +247,6 @@ impl RowStore for JournalStore {
 
     fn trim(&mut self, before: u64) -> Result<(), NotWritten> {
         self.write(|transaction, _| Ok(transaction.open_table(ROWS)?.retain_in(..before, |_, _| false)?))
-    }
-
-    fn close(&mut self) -> NotWritten {
-        self.database = None;
-        NotWritten::new(&self.path, &io::Error::other("another filterd was to go on with it"))
     }
 
     fn check(&mut self) -> Result<(), NotWritten> {

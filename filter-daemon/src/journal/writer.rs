@@ -28,8 +28,6 @@ pub enum WriterOrder {
     Trim(Timestamp, Done),
     /// Starts a copy of the present contents.
     Copy(Timestamp),
-    /// Closes the file for another process until the next write, and reports.
-    LetGo(Sender<()>),
     /// The loss of the last run was noted elsewhere.
     Noted,
     /// Sets the second place for the note of a loss.
@@ -84,7 +82,6 @@ impl<R: RowStore> JournalWriter<R> {
                 }
                 WriterOrder::Trim(now, done) => self.trim(now, done),
                 WriterOrder::Copy(now) => self.copy(now),
-                WriterOrder::LetGo(told) => self.let_go(&told),
                 WriterOrder::Noted => self.forget_earlier_loss(),
                 WriterOrder::Beside(beside) => {
                     let behind = self.behind.get().map(|_| clock::moment().wall);
@@ -116,8 +113,7 @@ impl<R: RowStore> JournalWriter<R> {
                     | WriterOrder::Copy(_)
                     | WriterOrder::Noted
                     | WriterOrder::Beside(_)
-                    | WriterOrder::Check(_)
-                    | WriterOrder::LetGo(_)),
+                    | WriterOrder::Check(_)),
                 ) => {
                     ahead = Some(other);
                     break;
@@ -169,19 +165,6 @@ impl<R: RowStore> JournalWriter<R> {
         if let Ok(rows) = &self.rows {
             self.copier.begin(rows.store(), now);
         }
-    }
-
-    /// Another process may write anything meanwhile, so everything must be written again later.
-    fn let_go(&mut self, told: &Sender<()>) {
-        self.copier.stop();
-        if let Ok(rows) = &mut self.rows {
-            self.behind.begin(&rows.close(), false);
-        }
-        // Closing loses nothing: everything was on disk until here.
-        self.sign.let_go();
-        self.losses += 1;
-        // The caller may have stopped waiting.
-        _ = told.send(());
     }
 
     fn forget_earlier_loss(&mut self) {

@@ -27,9 +27,6 @@ pub enum KernelError {
     },
     #[error(transparent)]
     Taken(#[from] PlaceInUse),
-    /// Another filterd took over first, or the old one has just ended.
-    #[error("another filterd took this place first, or the one that had it just ended; nothing was changed")]
-    Overtaken,
     /// The given directory contains no pins of filterd.
     #[error("{} contains no pins of filterd: {reason}", path.display())]
     NoPins {
@@ -153,10 +150,6 @@ impl Explain for KernelError {
             Self::Taken(taken) => return taken.remedy(),
             Self::NoPins { .. } => {
                 "nothing was changed; pass the directory that filterd was started with".to_owned()
-            }
-            Self::Overtaken => {
-                "to see which one runs: filterd status\nto replace it, start this one again with --take-over"
-                    .to_owned()
             }
             // `detach` does not trust such a directory either.
             Self::Untrusted { path, pins, is_ours: true, .. } if path == pins => {

@@ -23,6 +23,14 @@ impl Net {
         self.daemon = Some(self.host.entered(|| Daemon::start(&mut command, &self.home)));
     }
 
+    /// Starts filterd by a simple command for a shell.
+    #[track_caller]
+    pub fn start_by_shell(&mut self, line: &str) {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "sh", "-c", &format!("exec {line}")]);
+        self.daemon = Some(self.host.entered(|| Daemon::start(&mut command, &self.home)));
+    }
+
     /// To be started by whoever has entered the host.
     pub(super) fn command(&self, config: &str, arguments: &[&str]) -> Command {
         // A test run that is killed takes its daemons with it.

@@ -12,6 +12,17 @@ use super::{Net, PATIENCE};
 use crate::home::{self, Home};
 use crate::{Daemon, Reply, children_of};
 
+/// When a newcomer was struck down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StruckDown {
+    /// The one before goes on.
+    Before,
+    /// The one before has ended, and nobody runs.
+    After,
+    /// It was ready first.
+    Never,
+}
+
 impl Net {
     /// Starts another filterd that takes the place of the running one.
     #[track_caller]
@@ -33,28 +44,6 @@ impl Net {
         });
         self.daemon = Some(daemon);
         assert!(before.wait().success(), "the one before ends well");
-    }
-
-    /// The same, where the newcomer may be too slow: what the one before has given five seconds for goes on then. Tells
-    /// whether it has happened.
-    #[track_caller]
-    pub fn succeed_in_time(&mut self, config: &str) -> bool {
-        let mut command = self.command(config, &["--take-over"]);
-        let newcomer = self.host.entered(|| Daemon::spawn(&mut command, &self.home));
-        let ours = format!("\"pid\":{}}}", newcomer.id());
-        let begun = Instant::now();
-        while newcomer.is_running() {
-            if self.home.filterd(["ping", "--json"]).output.contains(&ours) {
-                let before = self.daemon.replace(newcomer).expect("a filterd was running");
-                assert!(before.wait().success(), "the one before ends well");
-                return true;
-            }
-            assert!(begun.elapsed() < 4 * PATIENCE, "it neither takes over nor ends: {}", newcomer.log());
-            thread::sleep(Duration::from_millis(2));
-        }
-        let log = newcomer.log();
-        assert!(log.contains("did not take over"), "it ends for another reason: {log}");
-        false
     }
 
     /// Starts two filterds at once, each of which is to take the place of the running one, and waits until one of the three
@@ -91,32 +80,35 @@ impl Net {
         Reply::of(command.arg("--take-over").env("NO_COLOR", "1"))
     }
 
-    /// Lets another filterd take the place of the running one, which is to be done away with at a moment in strace's words:
-    /// `bpf:signal=KILL:when=3`. Sees to it all the time that nothing from `blocked` arrives. Does the one before go on?
+    /// Starts another filterd that takes the place of the running one, and strikes it down at a moment in strace's words:
+    /// `sendmsg:signal=KILL:when=3`. Sees to it all the time that nothing from `blocked` arrives.
     #[track_caller]
-    pub fn succession_struck_down(&mut self, config: &str, moment: &str, blocked: &str) -> bool {
+    pub fn succession_struck_down(&mut self, config: &str, moment: &str, blocked: &str) -> StruckDown {
         let call = moment.split(':').next().expect("it begins with a call");
         let own = daemon_arguments(&self.home, config);
         let mut command = self.host.command("setpriv");
         command.args(["--pdeathsig", "KILL", "strace", "-f", "-qqq", "-o", "/dev/null"]);
         command.args(["-e", &format!("trace={call}"), "-e", &format!("inject={moment}")]);
         command.arg(home::binary()).args(own).arg("--take-over");
-        let newcomer = Daemon::spawn(&mut command, &self.home);
-        while newcomer.is_running() && self.daemon().is_running() {
+        let mut newcomer = Daemon::spawn(&mut command, &self.home);
+        newcomer.forget_log();
+        let is_ready = |newcomer: &Daemon| newcomer.log().contains("ready: ");
+        while newcomer.is_running() && !is_ready(&newcomer) {
             self.expect(blocked).dropped();
         }
-        // One that has not met its moment by now has done all it had to, or dies as any filterd does. Whoever gives way
-        // answers nobody any more.
+        let came_through = is_ready(&newcomer);
         let ours = format!("\"pid\":{}}}", self.daemon().id());
-        let goes_on = self.home.filterd(["ping", "--json", "--timeout", "30s"]).output.contains(&ours);
-        if !goes_on {
-            let before = self.daemon.take().expect("a filterd was running");
-            assert!(before.wait().success(), "the one before ends well");
-            // It would go on when strace has ended.
-            end_children(newcomer.id());
+        if !came_through && self.home.filterd(["ping", "--json"]).output.contains(&ours) {
+            return StruckDown::Before;
         }
-        drop(newcomer);
-        goes_on
+        let before = self.daemon.take().expect("a filterd was running");
+        assert!(before.wait().success(), "the one before ends well");
+        if !came_through {
+            return StruckDown::After;
+        }
+        // It would go on when strace has ended.
+        end_children(newcomer.id());
+        StruckDown::Never
     }
 }
 

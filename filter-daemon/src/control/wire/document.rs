@@ -18,7 +18,7 @@ const BEGIN: &str = "<!-- generated from the types: begin -->\n";
 const END: &str = "<!-- generated from the types: end -->\n";
 
 /// Methods that only a new filterd uses when it takes over. They are not documented.
-const BETWEEN_DAEMONS: [&str; 3] = ["io.filterd.HandOver", "io.filterd.TakeOver", "io.filterd.GiveWay"];
+const BETWEEN_DAEMONS: [&str; 2] = ["io.filterd.HandOver", "io.filterd.TakeOver"];
 
 /// Is called with every method.
 pub trait Visitor {

@@ -20,7 +20,6 @@ pub mod entry;
 mod failure;
 mod fault;
 pub mod flush;
-pub mod give_way;
 mod guarded;
 pub mod hand_over;
 mod held;
@@ -67,7 +66,6 @@ pub use entry::Entry;
 pub use failure::Failure;
 pub use fault::{About, Fault};
 pub use flush::Flush;
-pub use give_way::GiveWay;
 pub use guarded::{Guarded, MOST_GUARDED};
 pub use hand_over::HandOver;
 pub use held::{Held, HeldBy, MOST_WITHIN};
@@ -92,7 +90,7 @@ pub use take_over::TakeOver;
 pub use test::Test;
 pub use watch::Watch;
 
-message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Ack, Stats, Snapshot, Refresh, Reload, Confirm, Rollback, Diff, Pause, Resume, Watch, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Ack, Stats, Snapshot, Refresh, Reload, Confirm, Rollback, Diff, Pause, Resume, Watch, Ping, HandOver, TakeOver }
 
 /// Is raised when a field changes its meaning. New fields may appear without that.
 pub const VERSION: u32 = 1;

@@ -61,8 +61,6 @@ pub struct CrowdSec {
     has_moved: bool,
     /// Whether a reload is on trial. What it would release stays until it is confirmed.
     is_on_trial: bool,
-    /// Whether this filterd polls; false while another one may be in charge.
-    is_ours: bool,
 }
 
 /// What ended on another thread.
@@ -90,7 +88,6 @@ impl CrowdSec {
             gone: BTreeMap::new(),
             has_moved: false,
             is_on_trial: false,
-            is_ours: true,
         };
         this.restore(blocklist);
         this.follow(config);
@@ -106,7 +103,7 @@ impl CrowdSec {
             self.sources.push(match known.map(|index| before.swap_remove(index)) {
                 // A reload asks at once, whatever wait a failure has caused.
                 Some(mut source) if source.config == *wanted => {
-                    source.ask_for_everything_soon();
+                    source.ask_for_everything();
                     source
                 }
                 Some(source) => source.with(wanted.clone()),
@@ -156,15 +153,11 @@ impl CrowdSec {
 
     /// The time until the next poll is due.
     pub fn until_due(&self) -> Option<Duration> {
-        let poll = self.sources.iter().filter_map(LapiSource::until_due).min().filter(|_| self.may_ask());
+        let poll =
+            self.sources.iter().filter_map(LapiSource::until_due).min().filter(|_| self.means.can_fetch());
         let is_due = self.has_moved || self.may_release();
         let release = (is_due && self.work.get().is_none()).then_some(Duration::ZERO);
         poll.into_iter().chain(self.until_report()).chain(release).min()
-    }
-
-    /// Whether this filterd may ask LAPIs, and has the means.
-    fn may_ask(&self) -> bool {
-        self.is_ours && self.means.can_fetch()
     }
 
     /// Whether there are entries to release of LAPIs that are not configured any more. What no LAPI confirms goes
@@ -180,7 +173,7 @@ impl CrowdSec {
         if self.has_moved || self.may_release() {
             self.enforce(protection);
         }
-        if !self.may_ask() {
+        if !self.means.can_fetch() {
             return;
         }
         for source in &mut self.sources {
@@ -204,7 +197,7 @@ impl CrowdSec {
     }
 
     fn until_report(&self) -> Option<Duration> {
-        self.sources.iter().filter_map(LapiSource::until_report).min().filter(|_| self.may_ask())
+        self.sources.iter().filter_map(LapiSource::until_report).min().filter(|_| self.means.can_fetch())
     }
 
     /// Begins to report usage to the LAPIs that answer: where a report is due, or to all because filterd ends.
@@ -227,7 +220,7 @@ impl CrowdSec {
 
     /// Whether LAPIs answer, which take a last report of usage.
     pub fn has_last_reports(&self) -> bool {
-        self.may_ask() && self.sources.iter().any(|source| source.until_report().is_some())
+        self.means.can_fetch() && self.sources.iter().any(|source| source.until_report().is_some())
     }
 
     /// Waits for the results of this many last reports, and at most two seconds.
@@ -349,16 +342,5 @@ impl CrowdSec {
         elsewhere
             .map(|(name, address)| ProtectedAddress { address, what: HostRole::CrowdSec(name) })
             .collect()
-    }
-
-    /// Stops polling, because another filterd is about to take over.
-    pub fn let_go(&mut self) {
-        self.is_ours = false;
-        self.sources.iter_mut().for_each(LapiSource::ask_for_everything);
-    }
-
-    /// Polls again, because the takeover failed.
-    pub fn come_back(&mut self) {
-        self.is_ours = true;
     }
 }

@@ -128,14 +128,8 @@ impl LapiSource {
         }
     }
 
-    /// Asks for everything, at once. The result of a running poll does not count.
-    pub fn ask_for_everything(&mut self) {
-        self.running = None;
-        self.ask_for_everything_soon();
-    }
-
     /// Asks for everything next, and at once unless it is being asked.
-    pub fn ask_for_everything_soon(&mut self) {
+    pub fn ask_for_everything(&mut self) {
         (self.needs_full, self.next) = (true, clock::instant());
     }
 

@@ -75,7 +75,7 @@ pub struct FetchJob {
     pub store: FeedStore,
     pub handed: Arc<SystemdCredentials>,
     pub fetch: Arc<FetchFunction>,
-    /// Whether this filterd may write to the state directory; false once another one has taken over.
+    /// Whether this filterd may write to the state directory; false once it ends.
     pub is_ours: Arc<AtomicBool>,
 }
 
@@ -221,7 +221,7 @@ impl FetchJob {
         if self.is_ours.load(Ordering::Acquire) {
             return Ok(());
         }
-        Err(failed("another filterd is taking over".into()))
+        Err(failed("filterd is stopping".into()))
     }
 }
 

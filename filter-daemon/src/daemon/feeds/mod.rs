@@ -58,7 +58,7 @@ pub struct Feeds {
     running: JoinSet<EndedFetch>,
     /// The number of fetches begun.
     begun: u64,
-    /// Whether this filterd may write to the state directory; false while another one may own it.
+    /// Whether this filterd may write to the state directory; false once it ends.
     is_ours: Arc<AtomicBool>,
 }
 
@@ -169,22 +169,10 @@ impl Feeds {
         }
     }
 
-    /// Reads the state directory again, which now belongs to this filterd. The predecessor may have fetched
-    /// meanwhile.
-    pub fn look_again(&mut self) {
-        for (key, fed) in std::mem::take(&mut self.feeds) {
-            let url = fed.feed.url.to_string();
-            let (note, known) = (self.store.note(key, &url), self.store.known(key, &url));
-            self.feeds.insert(key, fed.with(note, known));
-        }
-    }
-
     /// Removes the files of feeds that are no longer configured.
     pub fn tidy(&self) {
-        if self.is_ours.load(Ordering::Acquire) {
-            let keys: Vec<_> = self.feeds.keys().copied().collect();
-            self.store.retain(&keys, |key| self.feeds.get(&key).is_some_and(|fed| fed.running.is_some()));
-        }
+        let keys: Vec<_> = self.feeds.keys().copied().collect();
+        self.store.retain(&keys, |key| self.feeds.get(&key).is_some_and(|fed| fed.running.is_some()));
     }
 
     /// The time until the next fetch is due.
@@ -296,14 +284,9 @@ impl Feeds {
         self.feeds.values().flat_map(of).collect()
     }
 
-    /// Stops all writing, because another filterd is about to take over or has taken over.
+    /// Stops all writing by running fetches, because the state directory will belong to another filterd.
     pub fn let_go(&self) {
         self.is_ours.store(false, Ordering::Release);
-    }
-
-    /// Allows writing again, because the takeover failed.
-    pub fn come_back(&self) {
-        self.is_ours.store(true, Ordering::Release);
     }
 }
 

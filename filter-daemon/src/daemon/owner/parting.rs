@@ -1,14 +1,12 @@
-//! The end of an owner: it stops, or another filterd takes over.
+//! The end of an owner.
 
 use std::path::Path;
-
-use tracing::error;
 
 use super::Owner;
 use crate::clock;
 use crate::control::wire::{self, take_over};
 use crate::kernel::KernelError;
-use crate::text::{Explain, Explanation};
+use crate::text::Explanation;
 
 impl Owner {
     /// Why another filterd must not take over now, if there is a reason.
@@ -31,41 +29,6 @@ impl Owner {
     pub fn settle(&mut self) {
         self.persistence.write_soon(self.protection.take_records());
         self.persistence.settle();
-    }
-
-    /// Writes all records and releases the journal for another filterd.
-    pub fn hand_over_journal(&mut self) {
-        self.persistence.write_soon(self.protection.take_records());
-        self.persistence.let_go();
-    }
-
-    /// Ends the takeover after the replaced filterd has ended.
-    pub fn stand_alone(&mut self) -> Result<(), KernelError> {
-        self.protection.filter_mut().stand_alone()
-    }
-
-    /// Stops writing fetched lists, because the state directory will belong to another filterd.
-    pub fn let_go_of_feeds(&mut self) {
-        self.crowdsec.let_go();
-        self.feeds.let_go();
-    }
-
-    /// Allows writing fetched lists again, because the takeover failed.
-    pub fn come_back_to_feeds(&mut self) {
-        self.crowdsec.come_back();
-        self.feeds.come_back();
-    }
-
-    /// Passes the kernel objects to the filterd that takes over.
-    pub fn give_way(&mut self) {
-        if let Err(error) = self.protection.filter_mut().give_way() {
-            error!("{}", error.explain());
-        }
-    }
-
-    /// Takes the kernel objects again, because the takeover failed.
-    pub fn come_back(&mut self) -> Result<(), KernelError> {
-        self.protection.filter_mut().come_back()
     }
 
     /// The paths and the user of this filterd, for one that would take over.
@@ -113,14 +76,9 @@ impl Owner {
     /// Waits until the journal is written and the broker has ended. If live changes are not on disk, returns
     /// since when, in seconds since 1970.
     pub fn end(self) -> Option<u64> {
+        self.feeds.let_go();
         let unsaved = self.persistence.end(self.protection.blocklist(), clock::now());
         self.protection.end();
         unsaved
-    }
-
-    /// Ends without writing or reporting anything, because another filterd has taken over.
-    pub fn end_without_a_word(self) {
-        drop(self.persistence);
-        self.protection.end();
     }
 }

@@ -1,6 +1,5 @@
 //! The main loop: the events that wake it, its work for each event, and why it ends.
 
-use tokio::net::UnixStream;
 use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, oneshot};
 use tracing::info;
@@ -29,16 +28,12 @@ pub struct Signals {
     pub addresses: mpsc::Receiver<()>,
     /// A child process has ended, possibly the broker.
     pub children: Signal,
-    /// Another filterd wants to take over.
-    pub successors: mpsc::Receiver<UnixStream>,
 }
 
 /// Why the loop has ended by itself.
 pub enum LoopEnd {
     /// Another filterd has asked this one to end.
     Asked,
-    /// Another filterd waits for the handover. If that fails, the loop continues.
-    Succeeded(UnixStream),
     /// Without the broker, nothing in the kernel can be changed any more.
     WithoutBroker(KernelError),
 }
@@ -47,7 +42,6 @@ pub enum LoopEnd {
 enum OwnerEvent {
     /// A page of work, or a deadline that has passed.
     Due,
-    Successor(UnixStream),
     Hangup,
     ChildEnded,
     InterfaceChanged,
@@ -63,14 +57,13 @@ enum OwnerEvent {
 }
 
 impl Owner {
-    /// Serves requests, signals and timers until another filterd takes over or the broker ends.
+    /// Serves requests, signals and timers until another filterd asks this one to end, or the broker ends.
     pub async fn work(&mut self, signals: &mut Signals) -> LoopEnd {
         self.lists.write_next();
         self.begin_to_fetch();
         self.counting.look(&self.protection);
         loop {
             let next = self.next(signals).await;
-            let hands_over = matches!(next, NextTurn::Call(Call::HandOver(_))) && self.would_lose().is_none();
             if !matches!(next, NextTurn::Call(_) | NextTurn::Own(OwnerEvent::Due)) {
                 self.wake();
             }
@@ -80,7 +73,6 @@ impl Owner {
                     self.serve(call);
                 }
                 NextTurn::Own(OwnerEvent::Due) => self.do_what_is_due().await,
-                NextTurn::Own(OwnerEvent::Successor(successor)) => self.successor = Some(successor),
                 NextTurn::Own(OwnerEvent::ChildEnded) => {
                     if let Some(gone) = self.protection.filter_mut().obituary() {
                         return LoopEnd::WithoutBroker(gone);
@@ -109,9 +101,6 @@ impl Owner {
             }
             // Sends the answers first, before work that no client waits for, and lets new requests arrive.
             tokio::task::yield_now().await;
-            if hands_over {
-                return LoopEnd::Asked;
-            }
             self.persistence.write_soon(self.protection.take_records());
             if self.capacity.settle(&mut self.protection) {
                 self.wake();
@@ -120,8 +109,9 @@ impl Owner {
             self.capacity.shrink_in_time(&mut self.protection);
             if self.has_nothing_under_way()
                 && let Some(successor) = self.successor.take()
+                && self.agree_to_end(successor)
             {
-                return LoopEnd::Succeeded(successor);
+                return LoopEnd::Asked;
             }
         }
     }
@@ -144,7 +134,7 @@ impl Owner {
     async fn next(&mut self, signals: &mut Signals) -> NextTurn<Call, OwnerEvent> {
         let sleep = self.until_deadline();
         let is_due = sleep.is_zero() || self.has_pages_due();
-        let Signals { calls, hangup, interfaces, addresses, children, successors } = signals;
+        let Signals { calls, hangup, interfaces, addresses, children } = signals;
         let own = async {
             tokio::select! {
                 biased;
@@ -160,7 +150,6 @@ impl Owner {
                 Some(()) = hangup.recv() => OwnerEvent::Hangup,
                 Some(()) = interfaces.recv() => OwnerEvent::InterfaceChanged,
                 Some(()) = addresses.recv() => OwnerEvent::AddressChanged,
-                Some(successor) = successors.recv() => OwnerEvent::Successor(successor),
                 () = std::future::ready(()), if is_due => OwnerEvent::Due,
                 () = self.alarm.wait(sleep) => OwnerEvent::Due,
             }

@@ -79,11 +79,11 @@ impl ListSources {
     }
 
     /// The lists of the current generation, after an old state directory was carried over.
-    pub fn carried_over(&mut self, is_beside_another: bool) -> Result<Vec<KnownList>, DaemonError> {
+    pub fn carried_over(&mut self) -> Result<Vec<KnownList>, DaemonError> {
         if let FoundGeneration::Newer = self.store.read(GenerationName::Current) {
             return Err(DaemonError::NewerState { path: self.store.path_of(GenerationName::Current) });
         }
-        let carried = if is_beside_another { Ok(CarriedOver::default()) } else { self.store.carry_over() };
+        let carried = if self.writes { self.store.carry_over() } else { Ok(CarriedOver::default()) };
         let carried = carried.unwrap_or_else(|error| {
             tracing::error!("the state directory of an earlier filterd cannot be carried over: {error}");
             CarriedOver::default()

@@ -9,6 +9,8 @@ mod pause;
 mod question;
 mod test;
 
+use tracing::warn;
+
 use super::owner::Owner;
 use crate::blocklist::Polarity;
 use crate::control::ReplyTo;
@@ -45,22 +47,15 @@ impl Owner {
             Call::Resume(PendingRequest { reply, .. }) => answer(reply, self.resume()),
             Call::Ping(PendingRequest { reply, .. }) => answer(reply, Ok(pong())),
             Call::TakeOver(PendingRequest { reply, .. }) => {
-                // While entries are being written, another filterd is not refused yet. It asks once more when
-                // this one must give way.
+                // While entries are being written, another filterd is not refused yet. `HandOver` asks once more.
                 let may_be = if self.is_catching_up() { Ok(()) } else { self.check_succession() };
                 answer(reply, may_be.map(|()| self.place()));
-            }
-            // This takes a connection of its own, so the session handles it.
-            Call::GiveWay(PendingRequest { reply, .. }) => {
-                answer(reply, Err(Failure::Unavailable("it is not for this".into())))
             }
             // Sessions handle this without the owner.
             Call::Watch(PendingRequest { reply, .. }) => {
                 answer(reply, Err(Failure::Unavailable("it is not for this".into())))
             }
-            Call::HandOver(PendingRequest { reply, .. }) => {
-                answer(reply, self.check_succession().map(|()| pong()))
-            }
+            Call::HandOver(PendingRequest { reply, .. }) => self.successor = Some(reply),
             Call::Reload(PendingRequest { request, reply }) => self.read(request, Some(reply)),
         }
     }
@@ -70,6 +65,17 @@ impl Owner {
     /// Refuses a successor that would not get all live entries.
     fn check_succession(&self) -> Result<(), Failure> {
         self.would_lose().map_or(Ok(()), |why| Err(Failure::Refused(why)))
+    }
+
+    /// Answers a successor after all work is done. Returns true if this filterd must end now.
+    pub fn agree_to_end(&mut self, successor: ReplyTo<ping::Reply>) -> bool {
+        self.settle();
+        let agreed = self.check_succession();
+        if let Err(refused) = &agreed {
+            warn!("another filterd may not take over: {}", refused.explanation());
+        }
+        let ends = agreed.is_ok();
+        successor.send(agreed.map(|()| pong())).is_ok() && ends
     }
 }
 

@@ -5,7 +5,6 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::*;
-use crate::journal::Journal;
 
 const THEN: Timestamp = Timestamp::from_secs(1_800_000_000);
 const LATER: Timestamp = Timestamp::from_secs(1_800_003_600);
@@ -87,22 +86,6 @@ fn note_stays_until_noted_elsewhere() {
 }
 
 #[test]
-fn note_is_unknown_after_release() {
-    let place = place();
-    let (mut old, _) = LossNote::find(place.path());
-    old.let_go();
-    LossNote::find(place.path()).0.begin(THEN);
-    old.end();
-    assert_eq!(told(&place), None, "the newcomer did not take over");
-    old.begin(THEN);
-    old.let_go();
-    let (mut new, _) = LossNote::find(place.path());
-    new.forget_before(false);
-    old.begin(LATER);
-    assert_eq!(told(&place), Some(LATER));
-}
-
-#[test]
 fn damaged_note_is_replaced() {
     let place = place();
     let file = place.path().join(FILE);
@@ -123,21 +106,4 @@ fn unwritable_note_is_no_error() {
     assert_eq!(since, None);
     sign.begin(THEN);
     sign.end();
-}
-
-/// Neither the filterd that closed the file, nor a successor that lost something and did not take over,
-/// causes a loss.
-#[test]
-fn failed_hand_over_is_no_loss() {
-    let place = place();
-    let (mut journal, ..) = Journal::open(place.path(), &crate::clock::moment(), &mut drop).unwrap();
-    journal.let_go();
-    assert!(journal.is_behind());
-    assert_eq!(told(&place), None);
-    LossNote::find(place.path()).0.begin(THEN);
-    journal.mark();
-    journal.trim(THEN, Box::new(drop));
-    journal.settle();
-    assert!(!journal.is_behind());
-    assert_eq!(told(&place), None);
 }

@@ -51,10 +51,6 @@ impl RowStore for FailingStore {
     fn store(&self) -> &JournalStore {
         &self.store
     }
-
-    fn close(&mut self) -> NotWritten {
-        self.store.close()
-    }
 }
 
 #[derive(Clone, Copy)]

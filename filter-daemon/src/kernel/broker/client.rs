@@ -52,13 +52,7 @@ impl Broker {
 
     /// Starts a broker process. `log` are its command-line options for logging.
     pub fn apart(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
-        let (earlier, process) = BrokerProcess::start(directory, log, false)?;
-        Ok(Self::at(earlier, process))
-    }
-
-    /// Starts a broker process next to another filterd that is to be replaced.
-    pub fn beside(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
-        let (earlier, process) = BrokerProcess::start(directory, log, true)?;
+        let (earlier, process) = BrokerProcess::start(directory, log)?;
         Ok(Self::at(earlier, process))
     }
 

@@ -39,3 +39,4 @@ pub mod tc;
 
 pub use client::Broker;
 pub use object::{EGRESS, JUDGE, JUDGE_TC};
+pub use pins::REHEARSAL;

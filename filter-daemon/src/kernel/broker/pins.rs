@@ -34,14 +34,10 @@ use crate::text::printable;
 #[derive(Clone, Debug)]
 pub struct Pins {
     directory: PathBuf,
-    /// The directory of maps: a separate one while another filterd uses `tables`.
-    tables: &'static str,
-    /// The name of the counters: a separate one if another filterd's counters have another layout.
-    counters: &'static str,
 }
 
-/// The directory of maps for a filterd that is about to replace another one.
-const SUCCESSOR: &str = "successor";
+/// The pin directory of a start that is tried out beside the running filterd.
+pub const REHEARSAL: &str = "rehearsal";
 
 /// The directory itself, and its subdirectories that always exist.
 const PARTS: [&str; 3] = ["", "links", "tables"];
@@ -53,9 +49,6 @@ const VERSION: &str = "version-";
 
 /// Attempts to make the directory if others remove it at the same time.
 const TRIES: usize = 10;
-
-/// Counters whose layout differs from those that another filterd still uses.
-const NEW_COUNTERS: &str = "new-counters";
 
 impl Pins {
     /// Makes the directory, and mounts the BPF file system at its usual place if it is missing. The directory
@@ -74,76 +67,15 @@ impl Pins {
             made => Some(made),
         });
         let lock = lock.unwrap_or_else(made)?;
-        // A filterd that takes over may be so far that the previous one has ended. Its lock then refuses this
-        // start.
-        if pins.directory.join(SUCCESSOR).exists() {
-            pins.make_ours(SUCCESSOR)?;
-            drop(pins.lock(SUCCESSOR)?);
-            pins.clear(SUCCESSOR, |_| true).map_err(|source| KernelError::no_bpffs(directory, &source))?;
-        }
+        // Left by a rehearsal that was killed.
+        pins.remove_rehearsal().map_err(|source| KernelError::no_bpffs(directory, &source))?;
         pins.make()?;
-        Ok((pins, lock))
-    }
-
-    /// The pins of a running filterd, with a separate directory for the filterd that is about to replace it.
-    pub fn beside(directory: &Path) -> Result<(Self, Lock), KernelError> {
-        let pins = Self { tables: SUCCESSOR, ..Self::at(directory) };
-        let alone = || {
-            pins.must_be_ours(directory)?;
-            pins.make_ours(SUCCESSOR)?;
-            pins.lock(SUCCESSOR)
-        };
-        // If several start at once, one wins. The others find the directory locked or already removed.
-        let lock = alone().map_err(|error| {
-            let is_gone = || !pins.directory.join(SUCCESSOR).exists();
-            let is_taken = matches!(error, KernelError::Taken(_));
-            let has_moved_on = matches!(error, KernelError::NoBpffs { .. }) && is_gone();
-            if is_taken || has_moved_on { KernelError::Overtaken } else { error }
-        })?;
-        // Left by a successor that was killed.
-        let stale = pins.keep_tables(&[]).and_then(|()| remove_pin(&pins.directory.join(NEW_COUNTERS)));
-        stale.map_err(|source| KernelError::no_bpffs(directory, &source))?;
         Ok((pins, lock))
     }
 
     fn at(directory: &Path) -> Self {
         // Removes a slash at the end.
-        Self { directory: directory.components().collect(), tables: "tables", counters: "counters" }
-    }
-
-    /// Uses separate counters, because those of the earlier filterd have another layout.
-    pub fn count_apart(&mut self) {
-        self.counters = NEW_COUNTERS;
-    }
-
-    /// Moves the separate pins to their usual places after the other filterd has ended.
-    pub fn settle(&mut self) -> Result<Lock, KernelError> {
-        let lock = self.lock("")?;
-        let usual = Self::at(&self.directory);
-        let moved = || {
-            usual.keep_tables(&[])?;
-            for path in entries(&self.directory.join(SUCCESSOR)) {
-                let name = path.file_name().expect("an entry has a name");
-                fs::rename(&path, self.directory.join(usual.tables).join(name))?;
-            }
-            if self.counters() != usual.counters() {
-                fs::rename(self.counters(), usual.counters())?;
-            }
-            fs::remove_dir(self.directory.join(SUCCESSOR))
-        };
-        moved().map_err(|error| KernelError::load("move the pins", error))?;
-        *self = usual;
-        Ok(lock)
-    }
-
-    /// Removes the separate pins, because the other filterd continues.
-    pub fn forget_successor(&self) -> io::Result<()> {
-        if self.tables != SUCCESSOR {
-            return Ok(());
-        }
-        let new = Hook::ALL.into_iter().flat_map(|hook| [self.new_root(hook), self.new_next(hook)]);
-        new.chain([self.directory.join(NEW_COUNTERS)]).try_for_each(|path| remove_pin(&path))?;
-        self.clear(SUCCESSOR, |_| true)
+        Self { directory: directory.components().collect() }
     }
 
     /// Makes the directories that are missing.
@@ -202,7 +134,7 @@ impl Pins {
 
     /// The counters of packets.
     pub fn counters(&self) -> PathBuf {
-        self.directory.join(self.counters)
+        self.directory.join("counters")
     }
 
     pub fn link(&self, interface: &str) -> PathBuf {
@@ -221,13 +153,13 @@ impl Pins {
     }
 
     pub fn table(&self, MapUse { map, generation }: MapUse) -> PathBuf {
-        self.directory.join(self.tables).join(format!("{}-{generation}", map.name()))
+        self.directory.join("tables").join(format!("{}-{generation}", map.name()))
     }
 
     /// The highest generation of a pinned map; zero if there is none.
     pub fn latest_generation(&self) -> u64 {
         let generation = |path: PathBuf| path.file_name()?.to_str()?.rsplit_once('-')?.1.parse().ok();
-        entries(&self.directory.join(self.tables)).into_iter().filter_map(generation).max().unwrap_or(0)
+        entries(&self.directory.join("tables")).into_iter().filter_map(generation).max().unwrap_or(0)
     }
 
     /// True if any table of blocked targets is pinned, with or without ports.
@@ -239,7 +171,7 @@ impl Pins {
             let name = path.file_name().and_then(|name| name.to_str()?.rsplit_once('-'));
             name.is_some_and(|(name, _)| names.contains(&name))
         };
-        entries(&self.directory.join(self.tables)).iter().any(is_one)
+        entries(&self.directory.join("tables")).iter().any(is_one)
     }
 
     /// The version of the root program, if it is pinned together with its slot.
@@ -271,7 +203,7 @@ impl Pins {
 
     /// Removes the pins of all tables except these.
     pub fn keep_tables(&self, keep: &[PathBuf]) -> io::Result<()> {
-        let tables = entries(&self.directory.join(self.tables)).into_iter();
+        let tables = entries(&self.directory.join("tables")).into_iter();
         tables.filter(|path| !keep.contains(path)).try_for_each(fs::remove_file)
     }
 

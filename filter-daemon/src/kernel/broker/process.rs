@@ -29,9 +29,6 @@ use crate::seccomp;
 /// The internal command that starts the broker.
 pub const VERB: &str = "broker";
 
-/// Says that another filterd keeps running meanwhile.
-const BESIDE: &str = "--beside";
-
 /// The capabilities for attaching programs and changing tables.
 const NEEDED: CapabilitySet =
     CapabilitySet::BPF.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::PERFMON);
@@ -52,15 +49,11 @@ pub struct BrokerProcess {
 
 impl BrokerProcess {
     /// Starts the process. Returns the pins that it found.
-    pub fn start(
-        directory: &Path,
-        log: &[&str],
-        is_beside: bool,
-    ) -> Result<(EarlierPins, Self), KernelError> {
+    pub fn start(directory: &Path, log: &[&str]) -> Result<(EarlierPins, Self), KernelError> {
         let (ours, theirs) = BrokerSocket::pair()?;
         let mut command = Command::new("/proc/self/exe");
         // Makes the process appear as filterd in `ps`.
-        command.arg0("filterd").args(log).arg(VERB).arg(directory).args(is_beside.then_some(BESIDE));
+        command.arg0("filterd").args(log).arg(VERB).arg(directory);
         command.stdin(Stdio::from(theirs));
         let child = command.spawn().map_err(|error| KernelError::load("start the broker", error))?;
         // The command holds the broker's end of the socket. Without this drop the socket would never close.
@@ -120,7 +113,7 @@ impl Drop for BrokerProcess {
 }
 
 /// Runs the broker in this process.
-pub fn be(directory: &Path, is_beside: bool) -> io::Result<()> {
+pub fn be(directory: &Path) -> io::Result<()> {
     set_name(c"filterd-broker")?;
     set_no_new_privs(true)?;
     forget_bounding_set();
@@ -128,8 +121,7 @@ pub fn be(directory: &Path, is_beside: bool) -> io::Result<()> {
     // Signals to a whole terminal or service are meant for the daemon. The broker ends after it.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
     let mut line = BrokerSocket::of(io::stdin().as_fd().try_clone_to_owned()?);
-    let server = if is_beside { BrokerServer::beside(directory) } else { BrokerServer::open(directory) };
-    let told = match server {
+    let told = match BrokerServer::open(directory) {
         Ok(server) => {
             keep(NEEDED)?;
             confine(directory);

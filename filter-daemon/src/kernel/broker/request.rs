@@ -233,19 +233,6 @@ pub enum Request {
     Seed(Vec<[u64; KEY_WORDS]>),
     /// Report the counters of all packets.
     Count,
-    /// Make packets meet the judge that was published separately, in place of another filterd's.
-    Succeed {
-        /// The uptime of the machine in milliseconds at which the other filterd continues. After it nothing
-        /// may be changed.
-        too_late: u64,
-    },
-    /// Take over the usual pins after the other filterd has ended.
-    Settle,
-    /// Make packets meet the last published judge again, because the filterd that had begun to replace us has
-    /// ended.
-    ComeBack,
-    /// Leave everything to the filterd that has replaced us.
-    GiveWay,
     /// Remove everything from the kernel, unless an earlier daemon's filter was found at work: that one
     /// continues.
     Rollback,

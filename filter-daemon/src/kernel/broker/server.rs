@@ -3,7 +3,7 @@
 
 mod judges;
 mod mend;
-mod succession;
+mod parting;
 mod tables;
 
 use std::os::fd::OwnedFd;
@@ -63,12 +63,8 @@ pub struct BrokerServer {
     published: Option<Judge>,
     /// Whether there were links when the broker began.
     found_at_work: bool,
-    /// Whether all our pins are removed, or another filterd owns them now.
+    /// Whether all our pins are removed.
     is_gone: bool,
-    /// Whether another filterd's judge is still the one that packets meet.
-    is_apart: bool,
-    /// The uptime of the machine in milliseconds at which that filterd continues.
-    too_late: u64,
     /// Keeps other filterds from using these pins.
     lock: Lock,
 }
@@ -87,28 +83,11 @@ impl BrokerServer {
                 _ = pins.remove();
             }
         })?;
-        Ok(Self::with(pins, roots, lock, false))
-    }
-
-    /// Starts next to a running filterd. It changes nothing of that filterd's, and packets see nothing, until
-    /// `Succeed`.
-    pub fn beside(directory: &Path) -> Result<Self, KernelError> {
-        version::check()?;
-        let (mut pins, lock) = Pins::beside(directory)?;
-        if !counters::fit(&pins)? {
-            tracing::warn!("the other filterd counts differently: counters restart at zero");
-            pins.count_apart();
-        }
-        let roots = Roots::open(&pins)?;
-        Ok(Self::with(pins, roots, lock, true))
-    }
-
-    fn with(pins: Pins, roots: Roots, lock: Lock, is_apart: bool) -> Self {
-        let found_at_work = is_apart || !pins.links().is_empty();
+        let found_at_work = !pins.links().is_empty();
         let (links, kept) = (Links::default(), KeptMaps::behind(pins.latest_generation()));
         let mending = TamperingLog::of(pins.directory());
         let expected = pins.links().iter().filter_map(|path| link::hook_of_pin(path, &pins)).collect();
-        Self {
+        Ok(Self {
             pins,
             roots,
             links,
@@ -129,10 +108,8 @@ impl BrokerServer {
             published: None,
             found_at_work,
             is_gone: false,
-            is_apart,
-            too_late: 0,
             lock,
-        }
+        })
     }
 
     /// Describes the pins that the broker found.
@@ -188,7 +165,6 @@ impl BrokerServer {
             }
             Request::Attach { name, index, mode } => {
                 must_be_a_name(&name)?;
-                self.must_be_in_time()?;
                 let interface = surroundings::interface(&name, index)?;
                 self.give_counters(index, &name)?;
                 if self.matches_new() {
@@ -204,7 +180,6 @@ impl BrokerServer {
             }
             Request::Detach { interface } => {
                 must_be_a_name(&interface)?;
-                self.must_be_in_time()?;
                 self.links.detach(&interface, &self.pins)?;
                 self.egress.programs().detach(&interface, &self.pins)?;
                 self.outbound.detach(&interface, &self.pins)?;
@@ -212,7 +187,6 @@ impl BrokerServer {
                 Reply::Done
             }
             Request::Adopt => {
-                self.must_be_in_time()?;
                 self.adopt()?;
                 self.mend_connect()?;
                 Reply::Done
@@ -224,7 +198,6 @@ impl BrokerServer {
             Request::Look => Reply::Links(self.look()),
             Request::Rename { from, to, formerly } => {
                 [&from, &to].into_iter().chain(&formerly).try_for_each(|name| must_be_a_name(name))?;
-                self.must_be_in_time()?;
                 self.links.rename(&from, &to, formerly.as_deref(), &self.pins)?;
                 self.egress.programs().rename(&from, &to, &self.pins)?;
                 self.outbound.rename(&from, &to, &self.pins)?;
@@ -233,10 +206,7 @@ impl BrokerServer {
                 }
                 Reply::Done
             }
-            Request::Renew => {
-                self.must_be_in_time()?;
-                Reply::Renewed(self.renew()?)
-            }
+            Request::Renew => Reply::Renewed(self.renew()?),
             Request::MendPins => {
                 self.mend_pins()?;
                 self.end_lonely_connect()?;
@@ -254,26 +224,6 @@ impl BrokerServer {
                 Reply::Done
             }
             Request::Count => Reply::Counted(counters::read(self.counters.as_ref(), &self.pins)?),
-            Request::Succeed { too_late } => {
-                self.too_late = too_late;
-                self.must_be_in_time()?;
-                if self.is_apart {
-                    self.meet()?;
-                }
-                Reply::Done
-            }
-            Request::Settle => {
-                self.settle()?;
-                Reply::Done
-            }
-            Request::ComeBack => {
-                self.come_back()?;
-                Reply::Done
-            }
-            Request::GiveWay => {
-                self.is_gone = true;
-                Reply::Done
-            }
             Request::Rollback if self.found_at_work => Reply::Done,
             Request::Rollback | Request::Remove => {
                 self.remove()?;

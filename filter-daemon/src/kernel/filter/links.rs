@@ -1,4 +1,4 @@
-//! Attaches the filter to interfaces, passes it on between filterds, and removes it.
+//! Attaches the filter to interfaces, and removes it.
 
 use std::os::fd::OwnedFd;
 
@@ -89,27 +89,6 @@ impl Filter {
     /// keeps working.
     pub fn rollback(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Rollback)
-    }
-
-    /// Makes packets meet this filter in place of another filterd's, which works until then. Fails after
-    /// `too_late` (milliseconds of the machine's uptime), because the other filterd then continues.
-    pub fn succeed(&mut self, too_late: u64) -> Result<(), KernelError> {
-        self.maps.broker().order(Request::Succeed { too_late })
-    }
-
-    /// Takes over the pins after the other filterd has ended.
-    pub fn stand_alone(&mut self) -> Result<(), KernelError> {
-        self.maps.broker().order(Request::Settle)
-    }
-
-    /// Makes packets meet this filter again after another filterd failed to replace it.
-    pub fn come_back(&mut self) -> Result<(), KernelError> {
-        self.maps.broker().order(Request::ComeBack)
-    }
-
-    /// Leaves everything to the filterd that has replaced this one.
-    pub fn give_way(&mut self) -> Result<(), KernelError> {
-        self.maps.broker().order(Request::GiveWay)
     }
 
     /// Takes the filter off every interface, and removes everything from the kernel.

@@ -279,10 +279,6 @@ impl MemoryState {
             | Request::Seed(_)
             | Request::Detach { .. }
             | Request::Rename { .. }
-            | Request::Succeed { .. }
-            | Request::Settle
-            | Request::ComeBack
-            | Request::GiveWay
             | Request::Rollback
             | Request::Remove => {}
         }

@@ -1,5 +1,4 @@
-//! Takes over attachments that an earlier filterd left pinned, and restores their names after a failed
-//! replacement.
+//! Takes over attachments that an earlier filterd left pinned.
 
 use std::path::Path;
 
@@ -31,49 +30,6 @@ impl Links {
                 Ok(None) => {}
                 Err(error) => warn!("{} is left as it is: {}", printable::path(&path), error.explain()),
             }
-        }
-    }
-
-    /// Renames pins to the names that our links have.
-    pub fn restore_names(&self, pins: &Pins) -> Result<(), KernelError> {
-        // Each round corrects one pin, even if several were exchanged.
-        for _ in 0..self.0.len() {
-            let Some((from, to)) = pins.links().iter().find_map(|path| self.misnamed(path)) else { break };
-            pins.rename_link(&from, &to)
-                .map_err(|error| KernelError::load("rename the pin of a link", error))?;
-        }
-        Ok(())
-    }
-
-    fn misnamed(&self, path: &Path) -> Option<(String, String)> {
-        let now = pin::interface(path)?;
-        let found = PinId::at(path)?;
-        let (name, _) = self.0.iter().find(|(_, held)| held.pin_id() == found)?;
-        (*name != now).then(|| (now, name.clone()))
-    }
-}
-
-/// What tells one attachment from another: the number of its link, or of its interface.
-#[derive(PartialEq, Eq)]
-enum PinId {
-    Link(u32),
-    Clsact(u32),
-}
-
-impl PinId {
-    fn at(path: &Path) -> Option<Self> {
-        if path.is_symlink() {
-            return tc::noted_interface(path).map(Self::Clsact);
-        }
-        Some(Self::Link(FdLink::from(PinnedLink::from_pin(path).ok()?).info().ok()?.id()))
-    }
-}
-
-impl HeldFilter {
-    fn pin_id(&self) -> PinId {
-        match self {
-            Self::Xdp(held) | Self::Tc(TcAttachment::Tcx(held), _) => PinId::Link(held.id()),
-            Self::Tc(TcAttachment::Clsact(note, ..), _) => PinId::Clsact(note.index),
         }
     }
 }

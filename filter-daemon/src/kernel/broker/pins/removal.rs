@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::sent_work::SentWork;
-use super::{NEW_COUNTERS, Pins, SUCCESSOR, entries, is_bpffs, remove_pin};
+use super::{Pins, REHEARSAL, entries, is_bpffs, remove_pin};
 use crate::config::pin;
 use crate::kernel::KernelError;
 use crate::lock::Lock;
@@ -51,7 +51,7 @@ impl Pins {
     /// True if no pin of filterd exists there.
     fn are_none(&self) -> bool {
         let mut files = self.roots().chain([self.counters()]);
-        let parts = ["links", "tables", SUCCESSOR].map(|part| self.directory.join(part));
+        let parts = ["links", "tables", REHEARSAL].map(|part| self.directory.join(part));
         files.all(|path| !path.exists())
             && parts.iter().all(|part| entries(part).is_empty())
             && self.all_versions().is_empty()
@@ -60,16 +60,14 @@ impl Pins {
 
     /// Removes all our pins, and with the last pin of a link its attachment. Returns the remaining files.
     pub fn remove(&self) -> io::Result<Vec<PathBuf>> {
-        let counters = [self.counters(), self.directory.join(NEW_COUNTERS)];
-        self.roots().chain(counters).try_for_each(|pin| remove_pin(&pin))?;
+        self.remove_rehearsal()?;
+        self.roots().chain([self.counters()]).try_for_each(|pin| remove_pin(&pin))?;
         self.links_aside().iter().try_for_each(|name| self.forget_link_aside(name))?;
         self.clear("links", |pin| pin::spelled(pin).is_some())?;
         self.forget_flows()?;
         self.forget_connect()?;
         SentWork::ALL.into_iter().try_for_each(|work| self.forget_all_sent(work))?;
-        for part in ["tables", SUCCESSOR] {
-            self.clear(part, |name| name.rsplit_once('-').is_some())?;
-        }
+        self.clear("tables", |name| name.rsplit_once('-').is_some())?;
         self.all_versions().iter().try_for_each(fs::remove_dir)?;
         self.forget_former_names()?;
         let left = entries(&self.directory);
@@ -77,6 +75,16 @@ impl Pins {
             fs::remove_dir(&self.directory)?;
         }
         Ok(left)
+    }
+
+    /// Removes the pins of a rehearsal. It has attached nothing.
+    pub(super) fn remove_rehearsal(&self) -> io::Result<()> {
+        let directory = self.directory.join(REHEARSAL);
+        // Files behind a symbolic link are not ours.
+        if !fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir()) {
+            return Ok(());
+        }
+        Self::at(&directory).remove().map(drop)
     }
 
     /// Removes one of our directories and the pins in it that have our names. The directory stays if it

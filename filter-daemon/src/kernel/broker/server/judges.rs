@@ -101,16 +101,15 @@ impl BrokerServer {
         missing.into_iter().try_for_each(|link| self.attach_outbound(&link.name, link.index, link.framing))
     }
 
-    /// Attaches the programs for local calls if they are missing, or somebody removed them. A successor that waits for
-    /// its turn leaves those of its predecessor.
+    /// Attaches the programs for local calls if they are missing, or somebody removed them.
     pub(super) fn mend_connect(&mut self) -> Result<(), KernelError> {
-        let is_due = !self.is_gone && !self.is_apart && self.connect.are_missing(&self.pins);
+        let is_due = !self.is_gone && self.connect.are_missing(&self.pins);
         if is_due { self.renew_connect() } else { Ok(()) }
     }
 
     /// Detaches these programs while no interface is filtered: they are never alone.
     pub(super) fn end_lonely_connect(&mut self) -> Result<(), KernelError> {
-        if self.is_gone || self.is_apart || !self.links.look(&self.pins).is_empty() {
+        if self.is_gone || !self.links.look(&self.pins).is_empty() {
             return Ok(());
         }
         self.connect.end(&self.pins)
@@ -150,15 +149,6 @@ impl BrokerServer {
         let root = judges.root(Hook::sent(framing));
         let program = root.map(|root| root.program().tc().expect("the root of a TC hook is a program of TC"));
         outbound.attach((name, index), NAME_TC, program, pins);
-        Ok(())
-    }
-
-    /// Makes packets meet the published judge.
-    pub(super) fn meet(&mut self) -> Result<(), KernelError> {
-        if let Some(judge) = &self.published {
-            self.roots.meet(judge)?;
-            self.replace_roots()?;
-        }
         Ok(())
     }
 

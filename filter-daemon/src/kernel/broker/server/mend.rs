@@ -13,10 +13,9 @@ use crate::kernel::KernelError;
 use crate::kernel::hook::Hook;
 
 impl BrokerServer {
-    /// Checks the judge's slot and all our pins, and restores them. A successor that waits for its turn is
-    /// skipped: it has few pins, and not for long.
+    /// Checks the judge's slot and all our pins, and restores them.
     pub(super) fn mend_pins(&mut self) -> Result<(), KernelError> {
-        if self.is_gone || self.is_apart {
+        if self.is_gone {
             return Ok(());
         }
         self.roots.mend_slots(&mut self.mending)?;
@@ -51,7 +50,6 @@ impl BrokerServer {
         let root = self.roots.get(Hook::Xdp)?;
         if let Some(judge) = &self.published
             && !self.is_gone
-            && !self.is_apart
             && judge.program(Hook::Xdp).is_some()
         {
             root.renew(judge, &self.pins)?;
@@ -64,7 +62,7 @@ impl BrokerServer {
     /// Recreates missing directories and locks a new one. If another filterd has locked it first, that
     /// filterd keeps it.
     pub(super) fn mend_directories(&mut self) -> Result<(), KernelError> {
-        if self.is_gone || self.is_apart {
+        if self.is_gone {
             return Ok(());
         }
         if self.pins.is_missing() {

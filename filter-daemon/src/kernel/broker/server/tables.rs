@@ -44,17 +44,15 @@ impl BrokerServer {
         // Something may have been attached elsewhere since the judge was loaded.
         let (hooks, ring) = (self.hooks(judge.blueprint()), self.ring_for_judge(&judge)?);
         judge.complete(&hooks, &self.pins, ring)?;
-        if !self.is_apart {
-            if judge.matches_new() {
-                // `look` reports errors of this.
-                let links = self.links.look(&self.pins);
-                self.egress.mend(&links, &self.pins);
-            }
-            self.roots.meet(&judge)?;
-            self.replace_roots()?;
-            self.roots.settle()?;
-            self.end_unwanted_egress(&judge)?;
+        if judge.matches_new() {
+            // `look` reports errors of this.
+            let links = self.links.look(&self.pins);
+            self.egress.mend(&links, &self.pins);
         }
+        self.roots.meet(&judge)?;
+        self.replace_roots()?;
+        self.roots.settle()?;
+        self.end_unwanted_egress(&judge)?;
         if !judge.samples() {
             self.ring = None;
         }
@@ -67,11 +65,8 @@ impl BrokerServer {
         self.published = Some(judge);
         // Any other judge loaded in advance is obsolete.
         self.foreseen = None;
-        if !self.is_apart {
-            self.mend_outbound()?;
-            self.renew_connect()?;
-        }
-        Ok(())
+        self.mend_outbound()?;
+        self.renew_connect()
     }
 
     /// Discards a map, together with a loaded judge that would keep its memory.
