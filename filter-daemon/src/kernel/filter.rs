@@ -9,10 +9,12 @@
 //! If any step is refused, the published additions are undone and fresh tables are discarded.
 //!
 //! `damage` detects changes that others made, and `upkeep` does the work that tables need between requests.
-//! `aside` loads judges in the background, `links` handles interfaces, and `look` answers questions.
+//! `aside` loads judges in the background, and `judges` records which ones there are. `links` handles
+//! interfaces, and `look` answers questions.
 
 mod aside;
 mod damage;
+mod judges;
 mod links;
 mod look;
 mod upkeep;
@@ -22,6 +24,8 @@ use std::path::Path;
 use filter_common::labels::Counters;
 use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
+
+use judges::JudgeState;
 
 use super::KernelError;
 use super::broker::Broker;
@@ -48,17 +52,18 @@ pub struct Filter {
     lists: ListCounters,
     /// The settings that the next publication applies.
     settings: Settings,
-    published: Option<JudgeSpec>,
-    /// The judge that is loaded but not published.
-    ready: Option<JudgeSpec>,
-    /// The first judge requested in the background for larger tables, which come into use together with it.
-    foreseen: Option<(JudgeSpec, usize)>,
-    /// The judge that is being loaded in the background for the plan, which is postponed until it is loaded.
-    awaited: Option<JudgeSpec>,
+    judges: JudgeState,
+    failed: BackgroundErrors,
+}
+
+/// Errors of work in the background. The next caller that wants such work gets them, so that it does not wait
+/// as long as the kernel refuses. They occur with every `JudgeState`, because other work continues.
+#[derive(Default)]
+struct BackgroundErrors {
     /// Why the postponed plan could not be published.
-    refused: Option<KernelError>,
-    /// Why a larger table made in the background could not be published.
-    in_vain: Option<KernelError>,
+    plan: Option<KernelError>,
+    /// Why a larger table could not be published.
+    tables: Option<KernelError>,
 }
 
 impl Filter {
@@ -80,12 +85,8 @@ impl Filter {
             overlap: Overlap::new(),
             lists: ListCounters::new(),
             settings: Settings::default(),
-            published: None,
-            ready: None,
-            foreseen: None,
-            awaited: None,
-            refused: None,
-            in_vain: None,
+            judges: JudgeState::default(),
+            failed: BackgroundErrors::default(),
         }
     }
 
@@ -95,8 +96,8 @@ impl Filter {
         let put_off = self.put_off();
         let planned = self.make_room(needs, truth);
         // The first judge is loaded after the tables are filled, because they may grow until then.
-        let is_later = self.published.is_none() || self.is_still(put_off.as_ref());
-        let planned = planned.and_then(|()| if is_later { Ok(()) } else { self.prepare() });
+        let is_later = self.judges.published().is_none() || self.is_still(put_off.as_ref());
+        let planned = planned.and_then(|()| if is_later { Ok(()) } else { self.prepare(&self.spec()) });
         self.or_discard(planned)
     }
 
@@ -113,7 +114,8 @@ impl Filter {
     /// If this fails, nothing was removed, and [`withdraw`](Self::withdraw) undoes the rest. Removals alone
     /// never fail.
     pub fn apply(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
-        let switches = self.published.is_some() && effects.settings.is_some_and(|new| new != self.settings);
+        let switches =
+            self.judges.published().is_some() && effects.settings.is_some_and(|new| new != self.settings);
         if switches && effects.changes_sets() {
             return self.replace_all(effects, truth);
         }
@@ -126,7 +128,7 @@ impl Filter {
             let changes = || effects.sets.iter().map(|(_, set)| set);
             let enters = changes().any(|set| !set.entered.is_empty()) || effects.overlaps == Some(true);
             let leaves = changes().any(|set| !set.left.is_empty());
-            if switches || enters || !leaves || self.published.is_none() {
+            if switches || enters || !leaves || self.judges.published().is_none() {
                 return Err(error);
             }
             tracing::warn!("planned changes are postponed: {error}");
@@ -185,7 +187,7 @@ impl Filter {
 
     /// The settings that packets are judged by now.
     pub fn settings(&self) -> Settings {
-        self.published.as_ref().map_or_else(Settings::default, |published| published.settings)
+        self.judges.published().map_or_else(Settings::default, |published| published.settings)
     }
 
     fn make_room(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
@@ -241,7 +243,7 @@ impl Filter {
                 && published.overlap == self.overlap.generation()
                 && published.clauses == self.clauses_in_use()
         };
-        if effects.blocks() && !self.is_still(put_off) && !self.published.as_ref().is_none_or(is_seen) {
+        if effects.blocks() && !self.is_still(put_off) && !self.judges.published().is_none_or(is_seen) {
             self.publish()?;
         }
         self.enter_blocked(effects, truth)
@@ -282,28 +284,28 @@ impl Filter {
         self.publish()
     }
 
-    /// Loads the judge for the planned tables, unless it is published or loaded already.
-    fn prepare(&mut self) -> Result<(), KernelError> {
-        let spec = self.spec();
-        if self.published.as_ref() != Some(&spec) && self.ready.as_ref() != Some(&spec) {
+    /// Loads this judge, unless it is published or loaded already.
+    fn prepare(&mut self, spec: &JudgeSpec) -> Result<(), KernelError> {
+        if !self.judges.has(spec) {
             self.maps.broker().order(Request::Prepare(spec.blueprint()))?;
-            self.ready = Some(spec);
+            self.judges.set_ready(spec.clone());
         }
         Ok(())
     }
 
     /// Publishes the judge for the planned tables.
     fn publish(&mut self) -> Result<(), KernelError> {
-        self.prepare()?;
-        let Some(spec) = self.ready.take().filter(|ready| self.published.as_ref() != Some(ready)) else {
+        let spec = self.spec();
+        if self.judges.published() == Some(&spec) {
             return Ok(());
-        };
+        }
+        self.prepare(&spec)?;
         self.maps.broker().order(Request::Publish)?;
         self.sets.iter_mut().for_each(|(_, set)| set.publish());
         self.overlap.publish();
         self.lists.publish();
-        self.published = Some(spec);
-        (self.awaited, self.refused) = (None, None);
+        self.judges.publish(spec);
+        self.failed.plan = None;
         Ok(())
     }
 
@@ -317,13 +319,13 @@ impl Filter {
     /// Discards every plan, so that only the published state remains.
     fn discard(&mut self) {
         self.settings = self.settings();
-        let Self { sets, maps, published, .. } = self;
+        let Self { sets, maps, judges, .. } = self;
         for (name, set) in sets.iter_mut() {
-            set.discard(published.as_ref().map(|spec| spec.sets[name].clone()).unwrap_or_default(), maps);
+            set.discard(judges.published().map(|spec| spec.sets[name].clone()).unwrap_or_default(), maps);
         }
         self.overlap.discard(&mut self.maps);
         self.lists.discard(&mut self.maps);
-        (self.ready, self.awaited) = (None, None);
+        self.judges.discard();
     }
 
     fn spec(&self) -> JudgeSpec {

@@ -1,6 +1,7 @@
 //! Reports the state of CrowdSec to users.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::CrowdSec;
 use super::enforce::RefusedEntries;
@@ -29,7 +30,7 @@ impl CrowdSec {
     }
 
     /// The state of each LAPI. `guarded` says how many guarded addresses each list has.
-    pub fn status(&self, guarded: &HashMap<String, u64>) -> Vec<crowdsec::CrowdSecState> {
+    pub fn status(&self, guarded: &BTreeMap<Arc<str>, u64>) -> Vec<crowdsec::CrowdSecState> {
         // What a kill would lose is not called enforced yet.
         let pending =
             |name: &str| self.work.get().map_or(0, |work| work.pending(name)) + self.unwritten.of(name);
@@ -125,7 +126,7 @@ impl LapiSource {
         Explanation::new(message, remedy)
     }
 
-    fn status(&self, pending: u64, guarded: &HashMap<String, u64>) -> crowdsec::CrowdSecState {
+    fn status(&self, pending: u64, guarded: &BTreeMap<Arc<str>, u64>) -> crowdsec::CrowdSecState {
         let wall = |then: Option<crate::blocklist::Timestamp>| then.map(clock::on_the_wall);
         let refused = self.refused.as_ref().map_or(0, RefusedEntries::count);
         let lists: Vec<_> = self
@@ -146,7 +147,7 @@ impl LapiSource {
             decided: self.book.decided(),
             enforced: self.book.enforced().saturating_sub(pending + refused),
             unconfirmed: self.book.unconfirmed(),
-            guarded: self.lists().iter().filter_map(|list| guarded.get(&**list)).sum(),
+            guarded: self.lists().iter().filter_map(|list| guarded.get(list)).sum(),
             without_networks: self.book.unresolved(),
             other_types: self.skipped.by_type,
             not_understood: self.skipped.by_scope + self.skipped.malformed,

@@ -12,6 +12,7 @@ mod test;
 use tracing::warn;
 
 use super::owner::Owner;
+use super::snapshot::views;
 use crate::blocklist::Polarity;
 use crate::control::ReplyTo;
 use crate::control::wire::{self, Call, Failure, PendingRequest, ping};
@@ -34,11 +35,13 @@ impl Owner {
             Call::Flush(PendingRequest { request, reply }) => self.flush(request, reply),
             Call::Test(PendingRequest { request, reply }) => answer(reply, Ok(self.test(request))),
             Call::List(PendingRequest { request, reply }) => answer(reply, self.list_page(request)),
-            Call::Lists(PendingRequest { reply, .. }) => answer(reply, Ok(self.lists_report())),
+            Call::Lists(PendingRequest { reply, .. }) => answer(reply, Ok(views::lists(self.snapshot()))),
             Call::Refresh(PendingRequest { request, reply }) => self.refresh(request, reply),
-            Call::Status(PendingRequest { reply, .. }) => answer(reply, Ok(self.status())),
+            Call::Status(PendingRequest { reply, .. }) => answer(reply, Ok(views::status(self.snapshot()))),
             Call::Ack(PendingRequest { request, reply }) => answer(reply, self.acknowledge(&request)),
-            Call::Stats(PendingRequest { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
+            Call::Stats(PendingRequest { reply, .. }) => {
+                answer(reply, self.counted_snapshot().map(views::stats).map_err(kernel_failed))
+            }
             Call::Snapshot(PendingRequest { reply, .. }) => answer(reply, Ok(self.snapshot())),
             Call::Confirm(PendingRequest { reply, .. }) => self.confirm(reply),
             Call::Rollback(PendingRequest { reply, .. }) => self.roll_back(reply),

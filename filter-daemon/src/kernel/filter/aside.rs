@@ -9,6 +9,7 @@
 use filter_common::sets::SetName;
 
 use super::Filter;
+use super::judges::JudgeLoading;
 use crate::blocklist::{Effects, Settings, Targets};
 use crate::kernel::KernelError;
 use crate::kernel::needs::{Needs, Truth};
@@ -19,13 +20,12 @@ impl Filter {
     /// once it is loaded; call it again until then. `settle` does the rest. If the kernel refuses something
     /// meanwhile, the next call returns that error.
     pub fn reserve_aside(&mut self, needs: &Needs, truth: &impl Truth) -> Result<bool, KernelError> {
-        self.refused.take().map_or(Ok(()), Err)?;
+        self.failed.plan.take().map_or(Ok(()), Err)?;
         if self.has_judge_for_larger() {
             return Ok(false);
         }
         let planned = self.make_room(needs, truth);
-        let is_first = self.published.is_none();
-        let awaits = planned.and_then(|()| if is_first { Ok(false) } else { self.awaits(self.spec()) });
+        let awaits = planned.and_then(|()| self.awaits(self.spec()));
         self.or_discard(awaits).map(|awaits| !awaits)
     }
 
@@ -37,7 +37,7 @@ impl Filter {
             return Ok(true);
         }
         // A postponed plan is published first, under the settings that it was planned for.
-        let is_before = self.awaited.as_ref().is_some_and(|awaited| awaited.settings == self.settings);
+        let is_before = self.judges.awaited().is_some_and(|awaited| awaited.settings == self.settings);
         if is_before || self.has_judge_for_larger() {
             return Ok(false);
         }
@@ -46,13 +46,13 @@ impl Filter {
 
     /// True while a judge is being loaded in the background. Call `settle` until it is loaded.
     pub const fn is_awaiting_judge(&self) -> bool {
-        self.awaited.is_some()
+        self.judges.awaited().is_some()
     }
 
     /// True if packets would find these targets in the tables that they read now, independently of any plan.
     pub fn sees(&self, name: SetName, targets: &Targets) -> bool {
         targets.is_empty()
-            || self.published.as_ref().is_some_and(|published| {
+            || self.judges.published().is_some_and(|published| {
                 let has_word = name.blocks() || published.overlap == self.overlap.generation();
                 let clauses = self.clauses_in_use();
                 let has_clause = match name {
@@ -65,12 +65,12 @@ impl Filter {
 
     /// True if the judge being loaded is the one for larger tables that will soon come into use.
     fn has_judge_for_larger(&self) -> bool {
-        self.foreseen.is_some() && self.is_growing()
+        self.judges.for_tables().is_some() && self.is_growing()
     }
 
     /// The planned judge, if the plan is postponed.
     pub(super) fn put_off(&self) -> Option<JudgeSpec> {
-        self.awaited.as_ref().map(|_| self.spec())
+        self.is_awaiting_judge().then(|| self.spec())
     }
 
     /// True if the postponed plan is still the current plan.
@@ -81,35 +81,35 @@ impl Filter {
     /// True if these effects change only tables that packets read now.
     pub(super) fn does_without_plan(&self, effects: &Effects) -> bool {
         let has_word = || {
-            self.published.as_ref().is_some_and(|published| published.overlap == self.overlap.generation())
+            self.judges.published().is_some_and(|published| published.overlap == self.overlap.generation())
         };
         effects.sets.iter().all(|(name, set)| self.sees(name, &set.entered))
             && (effects.overlaps != Some(true) || has_word())
     }
 
-    /// Publishes the postponed plan when its judge is loaded.
-    pub(super) fn settle_awaited(&mut self, awaited: &JudgeSpec) -> Result<(), KernelError> {
+    /// Publishes the postponed plan when the awaited judge, which has these settings, is loaded.
+    pub(super) fn settle_awaited(&mut self, settings: Settings) -> Result<(), KernelError> {
         // Changes made since then may require a different judge.
-        let published = match self.awaits(JudgeSpec { settings: awaited.settings, ..self.spec() }) {
+        let published = match self.awaits(JudgeSpec { settings, ..self.spec() }) {
             Ok(true) => return Ok(()),
             // The caller that wants other settings applies them when it asks again.
-            Ok(false) if awaited.settings != self.settings => return Ok(()),
+            Ok(false) if settings != self.settings => return Ok(()),
             Ok(false) => self.publish(),
             Err(refused) => Err(refused),
         };
-        self.refused = published.as_ref().err().cloned();
+        self.failed.plan = published.as_ref().err().cloned();
         self.or_discard(published)
     }
 
-    /// Loads this judge in the background unless it is published or ready. True if the caller has to wait for
-    /// it.
+    /// Loads this judge in the background unless it is the first one, published or ready. True if the caller
+    /// has to wait for it.
     fn awaits(&mut self, spec: JudgeSpec) -> Result<bool, KernelError> {
-        self.awaited = None;
-        let is_there = [&self.published, &self.ready].into_iter().flatten().any(|there| *there == spec);
-        if is_there || !self.maps.broker().foresee(spec.blueprint())? {
+        self.judges.set_loading(JudgeLoading::Nothing);
+        let is_first = self.judges.published().is_none();
+        if is_first || self.judges.has(&spec) || !self.maps.broker().foresee(spec.blueprint())? {
             return Ok(false);
         }
-        self.awaited = Some(spec);
+        self.judges.set_loading(JudgeLoading::Plan(spec));
         Ok(true)
     }
 }

@@ -30,7 +30,7 @@ impl Filter {
     /// The clauses that drop a packet from `source` if they match its port. For sources that are not dropped
     /// on all ports.
     pub fn clauses_of(&self, source: Source) -> Vec<Clause> {
-        let (Some(seen), Some(published)) = (self.seen(), &self.published) else { return Vec::new() };
+        let (Some(seen), Some(published)) = (self.seen(), self.judges.published()) else { return Vec::new() };
         let is_allowed = match source {
             Source::V4(address) => seen.may_overlap() && seen.allows4(address),
             Source::V6(address) => seen.may_overlap() && seen.allows6(address),
@@ -57,7 +57,7 @@ impl Filter {
     }
 
     pub(super) fn seen(&self) -> Option<PublishedTables<'_>> {
-        let settings = self.published.as_ref()?.words();
+        let settings = self.judges.published()?.words();
         let sets = PerSet::from_fn(|name| self.sets[name].windows());
         let labels = PerSet::from_fn(|name| self.sets[name].labels());
         Some(PublishedTables { settings, sets, overlap: self.overlap.words(), labels })

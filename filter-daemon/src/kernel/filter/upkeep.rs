@@ -5,6 +5,7 @@ use filter_common::labels::Counters;
 use filter_common::sets::{PerSet, SetName};
 
 use super::Filter;
+use super::judges::JudgeLoading;
 use crate::kernel::KernelError;
 use crate::kernel::growth::GrowingFamilies;
 use crate::kernel::needs::{Needs, Truth};
@@ -46,7 +47,7 @@ impl Filter {
     /// Also fails if the last such table could not be published. Otherwise callers would wait as long as the
     /// kernel refuses.
     pub fn grow_aside(&mut self, needs: &Needs, _truth: &impl Truth) -> Result<GrowingFamilies, KernelError> {
-        self.in_vain.take().map_or(Ok(()), Err)?;
+        self.failed.tables.take().map_or(Ok(()), Err)?;
         let Self { sets, maps, .. } = self;
         let mut sets = sets.iter_mut();
         sets.try_fold(GrowingFamilies::default(), |growing, (name, set)| {
@@ -117,15 +118,15 @@ impl Filter {
 
     fn settle_plan(&mut self, truth: &impl Truth, anew: bool) -> Result<(), KernelError> {
         self.maps.forget_unwanted();
-        if let Some(awaited) = self.awaited.clone() {
-            return self.settle_awaited(&awaited);
+        if let Some(settings) = self.judges.awaited().map(|awaited| awaited.settings) {
+            return self.settle_awaited(settings);
         }
         let filled = PerSet::from_fn(|name| self.sets[name].filled());
         if self.waits_for_judge(&filled) {
             return Ok(());
         }
         // The filled tables come into use now. A table that is filled right after them needs a judge of its own.
-        self.foreseen = None;
+        self.judges.set_loading(JudgeLoading::Nothing);
         let growing = |sets: &PerSet<SourceSet>| PerSet::from_fn(|name| sets[name].growing());
         let before = growing(&self.sets);
         let mut planned = self.step(&filled, truth);
@@ -136,7 +137,7 @@ impl Filter {
         }
         let published = planned.and_then(|()| self.publish());
         if is_made {
-            self.in_vain = published.as_ref().err().cloned();
+            self.failed.tables = published.as_ref().err().cloned();
         }
         self.or_discard(published)
     }
@@ -153,20 +154,17 @@ impl Filter {
         let spec = self.spec_of(sets);
         let count = |set: &GrowingFamilies| usize::from(set.addresses) + usize::from(set.six);
         let filled = filled.iter().map(|(_, set)| count(set)).sum();
-        let (asked, before) = self.foreseen.get_or_insert_with(|| (spec.clone(), filled));
-        if *asked != spec {
-            if filled <= *before {
-                return false;
-            }
+        let broker = self.maps.broker();
+        match self.judges.for_tables() {
+            Some((asked, _)) if *asked == spec => {}
+            Some((_, before)) if filled <= before => return false,
             // Another table has been filled meanwhile, and both come into use at once. The broker loads one
             // judge at a time.
-            if self.maps.broker().foresee(asked.blueprint()).unwrap_or(false) {
-                return true;
-            }
-            self.foreseen = Some((spec.clone(), filled));
+            Some((asked, _)) if broker.foresee(asked.blueprint()).unwrap_or(false) => return true,
+            Some(_) | None => self.judges.set_loading(JudgeLoading::Tables(spec.clone(), filled)),
         }
         // If it cannot be loaded, the publication fails and reports why.
-        self.maps.broker().foresee(spec.blueprint()).unwrap_or(false)
+        broker.foresee(spec.blueprint()).unwrap_or(false)
     }
 
     fn step(&mut self, filled: &PerSet<GrowingFamilies>, truth: &impl Truth) -> Result<(), KernelError> {

@@ -1,6 +1,7 @@
 //! Tests judges that are loaded in the background: plans wait for them, and other requests do not.
 
 use crate::blocklist::{Change, Meaning, Origin, Polarity, Settings, Targets, Timestamp};
+use crate::daemon::needs;
 use crate::kernel::KernelError;
 use filter_common::ports::{Clause, Range};
 use filter_common::sets::SetName;
@@ -171,4 +172,17 @@ fn judge_for_new_settings_loads_without_waiting() {
     owner.protection.commit(&Change::Settings(other), at(2)).expect("the kernel is well");
     assert_eq!(owner.kernel.settings().map(|settings| settings.enforce), Some(false.into()));
     assert_eq!(owner.kernel.waits_for_judges(), before);
+}
+
+/// The judge is loaded already when nothing needs the plan any more.
+#[test]
+fn judge_of_dropped_plan_is_not_published() {
+    let mut owner = Owner::new();
+    owner.add((0..300).map(four)).expect("the kernel is well");
+    owner.reserve(first_of_their_kind().iter()).expect("there is memory");
+    let needs = needs::of(owner.protection.blocklist());
+    owner.protection.filter_mut().tidy(&needs).expect("the kernel is well");
+    let (pinned, used) = owner.kernel.pins();
+    assert_eq!(pinned.len(), used.len(), "packets meet the tables that are in use");
+    assert!((0..300).all(|number| owner.drops(four(number))));
 }

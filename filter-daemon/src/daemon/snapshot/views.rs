@@ -53,6 +53,12 @@ pub fn stats(snapshot: Snapshot) -> stats::Reply {
     }
 }
 
+/// Every list with its counts and sources.
+pub fn lists(snapshot: Snapshot) -> lists::Reply {
+    let Snapshot { version, counted_since, rate_over, other, gone, lists, .. } = snapshot;
+    lists::Reply { version, counted_since, rate_over, other, gone, lists }
+}
+
 /// The packet counts, one row for each outcome.
 pub fn reasons(counts: &PacketCounts) -> Vec<stats::Counted> {
     let mut drop = 0;
