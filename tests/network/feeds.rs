@@ -172,7 +172,7 @@ fn secret_is_sent_and_never_shown() {
     }
     assert!(!net.daemon().log().contains("sesame") && !net.daemon().log().contains("abracadabra"));
     let state = net.home().path("state");
-    for directory in ["", "feeds", "lists"] {
+    for directory in ["", "feeds", "blobs"] {
         for file in fs::read_dir(state.join(directory)).expect("it is there").flatten() {
             let bytes = fs::read(file.path()).unwrap_or_default();
             let said = String::from_utf8_lossy(&bytes).into_owned();

@@ -95,6 +95,10 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     }
     owner.notify = notify;
     owner.configuration.note_start();
+    if owner.configuration.trial.is_on() {
+        // Another start within the trial must know the lists of this one.
+        owner.save_now().await;
+    }
     owner.configuration.trial.note_beside_socket(server.handle()?, tried.as_deref());
     owner.pause.report_earlier_pause();
     owner.pinned.note_beside_socket(server.handle()?);

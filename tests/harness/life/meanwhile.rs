@@ -96,15 +96,18 @@ impl Life {
             return self.reload();
         }
         let (is_meant, is_killed) = (self.random.below(2) == 0, self.random.below(2) == 0);
-        let (end, meanwhile) = (
-            if is_meant { "confirmed" } else { "not confirmed" },
-            if is_killed { ", kill -9 meanwhile" } else { "" },
-        );
+        let is_unwanted = !is_meant && self.random.below(2) == 0;
+        let end = match (is_meant, is_unwanted) {
+            (true, _) => "confirmed",
+            (false, true) => "rolled back by a user",
+            (false, false) => "not confirmed",
+        };
+        let meanwhile = if is_killed { ", kill -9 meanwhile" } else { "" };
         self.note(format!("reload on trial, {end}{meanwhile}: {words}"));
         self.net.configure(&self.plan.text());
         let (before, applied) = (self.reference.clone(), self.applied.clone());
         let begun = self.now();
-        let length = if is_meant { "1h" } else { "1s" };
+        let length = if is_meant || is_unwanted { "1h" } else { "1s" };
         let reply = self.net.filterd(["reload", "--json", "--confirm", length]).succeeds();
         let mut touched = self.believe_reloaded(&reply, During(begun, self.now()));
         let size = self.size().min(300);
@@ -122,12 +125,18 @@ impl Life {
                 self.kill_and_start_as_it_was();
             }
             self.judge(&touched);
-            self.net.filterd(["confirm"]).succeeds();
+            self.decide("confirm");
             self.is_written = true;
+            if is_killed {
+                self.kill_and_start_as_it_was();
+            }
             return touched;
         }
         if is_killed {
             self.kill_and_start_as_it_was();
+        }
+        if is_unwanted {
+            self.decide("rollback");
         }
         self.wait_until_rolled_back();
         touched.extend(all_of(&[&before.configured.allowed]));
@@ -147,6 +156,26 @@ impl Life {
         self.note("reload of what was not confirmed".to_owned());
         let touched_again = self.reload_as_planned();
         touched.into_iter().chain(touched_again).collect()
+    }
+
+    /// Somebody confirms or rolls back. Every second time filterd is killed meanwhile, and may have to be asked again.
+    fn decide(&mut self, verb: &str) {
+        if self.random.below(2) == 0 {
+            let wait = Duration::from_millis(self.random.below(40) as u64);
+            self.note(format!("{verb}, kill -9 after {} ms", wait.as_millis()));
+            let home = self.net.home();
+            thread::scope(|scope| {
+                let asks = scope.spawn(|| home.filterd([verb]));
+                thread::sleep(wait);
+                self.net.daemon().signal(Signal::SIGKILL);
+                asks.join().expect("clients do not panic");
+            });
+            self.kill_and_start_as_it_was();
+            if self.net.filterd(["status", "--json"]).json()["trial"].is_null() {
+                return;
+            }
+        }
+        self.net.filterd([verb]).succeeds();
     }
 
     /// Nobody changes anything meanwhile.

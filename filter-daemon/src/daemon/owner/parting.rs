@@ -52,6 +52,12 @@ impl Owner {
         Ok(())
     }
 
+    /// Saves the generation before anything else is done.
+    pub async fn save_now(&mut self) {
+        self.lists.write_next();
+        self.keep_copies().await;
+    }
+
     /// Waits until the copies of lists are written.
     pub async fn keep_copies(&mut self) {
         self.lists.end(self.protection.blocklist()).await;
