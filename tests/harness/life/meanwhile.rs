@@ -193,9 +193,10 @@ impl Life {
         let begun = Instant::now();
         loop {
             let status = self.net.filterd(["status", "--json"]).json();
-            if status["trial"].is_null()
-                && status.to_string().contains("the earlier configuration and lists are in force again")
-            {
+            // Where only a list's file was changed, nothing is said of the configuration.
+            let words = status.to_string();
+            let is_at_work = words.contains("is being rolled back") || words.contains("the rollback failed");
+            if status["trial"].is_null() && !is_at_work {
                 return;
             }
             assert!(begun.elapsed() < PATIENCE, "it is not rolled back: {status}");
