@@ -179,7 +179,7 @@ const HERE_ONLY: [Stories; 65] = [
     ("take_over::failed_newcomer", "strace refuses a call, and starts slowly"),
     (
         "take_over::other_network_namespace",
-        "an open fault: on Linux 6.1, after a take-over and a kill, a start in another namespace is not refused (issue 44)",
+        "a filter of `clsact` (before Linux 6.6) cannot be seen from another namespace, so a start there is not refused",
     ),
     ("top::", "a terminal of `script`, which guests have not"),
     ("trouble::", "strace refuses calls, and starts slowly"),
