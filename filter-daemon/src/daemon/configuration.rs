@@ -8,7 +8,6 @@ use std::time::Duration;
 use tracing::{error, warn};
 
 use super::error::DaemonError;
-use super::lists::SaveTarget;
 use super::reload::{self, KnownList, ListSources, Loaded, WayBack};
 use super::trial::Trial;
 use crate::cli::{ConfigFile, Run};
@@ -19,7 +18,8 @@ use crate::control::wire::{About, Fault};
 use crate::source::digest::Digest;
 use crate::source::reading::{AcceptedSource, SourceReading};
 use crate::state::{
-    ConfigText, FoundFile, FoundGeneration, Generation, GenerationName, SavedConfig, StartChoice, StateStore,
+    ConfigText, FoundFile, FoundGeneration, Generation, GenerationName, SaveTarget, SavedConfig, StartChoice,
+    StateStore,
 };
 use crate::text::{Explanation, date, printable};
 
@@ -113,8 +113,8 @@ impl Configuration {
         }
     }
 
-    /// Reads the lists of the last good copy, which replaces a file that cannot be used. A rehearsal fails instead:
-    /// the running filterd protects better.
+    /// Reads the lists of the last good copy, which replaces a file that cannot be used. A rehearsal fails
+    /// instead: the running filterd protects better.
     fn gather_instead(
         &mut self,
         error: DaemonError,

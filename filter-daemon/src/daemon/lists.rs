@@ -10,43 +10,24 @@ use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use super::retry::{LONGEST, Retry};
-use crate::blocklist::{Blocklist, EntryTimes, ListId, ListInfo, Timestamp};
+use crate::blocklist::{Blocklist, ListId, ListInfo, Timestamp};
 use crate::clock;
 use crate::control::wire::reload::HeldBack;
 use crate::control::wire::{About, Fault};
 use crate::source::digest::Digest;
 use crate::source::reading::{AcceptedSource, SourceReadings};
-use crate::state::{
-    ConfigText, CopyError, Draft, GenerationName, ListToSave, SaveJob, SaveOutcome, StateStore, TrialHead,
-};
+use crate::state::{CopyError, ListToSave, SaveOutcome, SaveTarget, StateStore};
 use crate::state_directory::IF_REPLACED;
 use crate::text::Explanation;
 
 /// How long filterd waits for a generation to be saved when it ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A list of the generation to save.
+/// A list of the generation to save, and its number.
 #[derive(Debug)]
 pub struct ListToKeep {
     pub id: ListId,
-    /// The record of the accepted list.
-    pub accepted: AcceptedSource,
-    /// Its record before. That stays until this one is saved.
-    pub before: Option<AcceptedSource>,
-    /// Its bytes, if there may be no copy of them yet.
-    pub draft: Option<Draft>,
-    /// When each entry was added and expires, where that differs from what is saved.
-    pub times: Option<EntryTimes>,
-}
-
-/// Where a generation is saved, and its configuration.
-#[derive(Debug)]
-pub struct SaveTarget {
-    /// Set if the generation is on trial.
-    pub trial: Option<TrialHead>,
-    /// The generation on trial becomes the current one first.
-    pub confirms: bool,
-    pub config: Option<Arc<ConfigText>>,
+    pub list: ListToSave,
 }
 
 /// The part of the owner's state that is about the sources of lists and their copies.
@@ -84,7 +65,6 @@ enum SavePurpose {
 struct RunningSave {
     /// None for a list whose earlier record stays.
     lists: Vec<Option<ListBeingSaved>>,
-    has_config: bool,
     task: JoinHandle<Option<SaveOutcome>>,
 }
 
@@ -124,7 +104,7 @@ impl ListCopies {
         self.write_next();
     }
 
-    /// Like `save`, once the owner runs. A filterd that it replaces has ended by then.
+    /// Like `save`, once the owner runs.
     pub fn save_soon(&mut self, target: SaveTarget, lists: Vec<ListToKeep>) {
         self.next.push_back(SavePurpose::Save(target, lists));
     }
@@ -202,8 +182,8 @@ impl ListCopies {
         if had_failed && self.failed.is_empty() {
             info!("the copies of all lists are on disk again");
         }
-        if writing.has_config {
-            self.note_config(outcome.config);
+        if let Some(saved) = outcome.config {
+            self.note_config(saved);
         }
         let is_in_vain =
             self.failed_config.is_none() && self.failed.values().all(|failed| failed.is_too_large);
@@ -369,17 +349,11 @@ impl ListCopies {
             None => {}
             Some(SavePurpose::Save(target, lists)) => self.begin_save(target, lists),
             Some(SavePurpose::SaveAgain(target)) => {
-                let lists = self.sources.all_accepted().map(|(id, accepted)| ListToKeep {
-                    id,
-                    accepted: accepted.clone(),
-                    before: Some(accepted.clone()),
-                    draft: None,
-                    times: None,
-                });
-                let lists = lists.collect();
+                let again = |(id, accepted)| ListToKeep { id, list: ListToSave::again(accepted) };
+                let lists = self.sources.all_accepted().map(again).collect();
                 self.begin_save(target, lists);
             }
-            Some(SavePurpose::KnowFiles(lists)) => self.begin(Vec::new(), false, move |store| {
+            Some(SavePurpose::KnowFiles(lists)) => self.begin(Vec::new(), move |store| {
                 if let Err(error) = store.know_files(&lists) {
                     warn!(
                         "cannot store which files the copies of lists belong to: {error}; a start that restores them reports that the \
@@ -388,7 +362,7 @@ impl ListCopies {
                 }
                 None
             }),
-            Some(SavePurpose::Renew) => self.begin(Vec::new(), false, |store| {
+            Some(SavePurpose::Renew) => self.begin(Vec::new(), |store| {
                 if let Err(error) = store.renew() {
                     error!(
                         "cannot store that the clock was set: {error}; after a reboot the `ttl` of lists may end too early or too late"
@@ -402,47 +376,40 @@ impl ListCopies {
     fn begin_save(&mut self, target: SaveTarget, lists: Vec<ListToKeep>) {
         // A list whose copy could not be written has no stamp. If it equals an older copy, it has one again.
         let is_without =
-            |list: &ListToKeep| list.accepted.stamp.is_none() || !self.store.has_copy(&list.accepted);
+            |list: &ListToSave| list.accepted.stamp.is_none() || !self.store.has_copy(&list.accepted);
         let is_kept = |id: &ListId| lists.iter().any(|list| list.id == *id);
         self.failed.retain(|id, _| is_kept(id));
         let (mut wanted, mut ids) = (Vec::new(), Vec::new());
-        for list in lists {
+        for ListToKeep { id, mut list } in lists {
             let is_new = list.draft.is_some() || list.times.is_some();
-            let failed = self.failed.get(&list.id).filter(|_| !is_new && is_without(&list));
-            let ListToKeep { id, mut accepted, before, draft, times } = list;
+            let failed = self.failed.get(&id).filter(|_| !is_new && is_without(&list));
             // An earlier save may have written its times since.
-            let now = self.sources.accepted(id).filter(|now| is_of_the_same_entries(now, &accepted));
-            accepted.times = now.map_or(accepted.times, |now| now.times);
-            let accepted = match failed {
+            let now = self.sources.accepted(id).filter(|now| is_of_the_same_entries(now, &list.accepted));
+            list.accepted.times = now.map_or(list.accepted.times, |now| now.times);
+            match failed {
                 None => {
-                    let (digest, older) = (accepted.digest, before.clone());
+                    let (digest, older) = (list.accepted.digest, list.before.clone());
                     ids.push(Some(ListBeingSaved { id, digest, older }));
-                    accepted
                 }
                 Some(FailedCopy { older: Some(older), .. }) => {
                     ids.push(None);
-                    older.clone()
+                    list.accepted = older.clone();
                 }
                 Some(FailedCopy { older: None, .. }) => continue,
-            };
-            wanted.push(ListToSave { accepted, draft, times, before });
+            }
+            wanted.push(list);
         }
-        let SaveTarget { trial, confirms, config } = target;
-        let to = if trial.is_some() { GenerationName::Trial } else { GenerationName::Current };
-        let has_config = config.is_some();
-        let job = SaveJob { to, confirms, trial, config, lists: wanted };
-        self.begin(ids, has_config, move |store| Some(store.save(job)));
+        self.begin(ids, move |store| Some(store.save(target, wanted)));
     }
 
     fn begin(
         &mut self,
         lists: Vec<Option<ListBeingSaved>>,
-        has_config: bool,
         work: impl FnOnce(&StateStore) -> Option<SaveOutcome> + Send + 'static,
     ) {
         let store = self.store.clone();
         let task = tokio::task::spawn_blocking(move || work(&store));
-        self.writing = Some(RunningSave { lists, has_config, task });
+        self.writing = Some(RunningSave { lists, task });
     }
 }
 

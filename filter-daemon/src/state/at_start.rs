@@ -79,7 +79,8 @@ impl TrialHead {
         (!self.boot.is_empty() && self.boot == boot.id).then(|| Duration::from_millis(left))
     }
 
-    fn damaged() -> Self {
+    /// Of a trial whose record is damaged: its time counts as over.
+    pub(super) fn damaged() -> Self {
         let by = "an unknown user (the record is damaged)".to_owned();
         Self { boot: String::new(), end: 0, by, file: 0 }
     }

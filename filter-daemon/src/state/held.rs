@@ -49,9 +49,7 @@ impl StateStore {
         file.rewind().map_err(|_| CopyError::Damaged)?;
         let mut draft = self.draft();
         io::copy(&mut file, &mut draft).map_err(|_| CopyError::Gone)?;
-        draft.sync()?;
-        draft.take_name(&self.blobs.path(digest))?;
-        self.sync_names()
+        self.name(draft, digest)
     }
 
     /// Writes this manifest, and the text of its configuration, again if they are gone.

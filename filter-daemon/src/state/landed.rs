@@ -139,7 +139,7 @@ impl<'a> LandedState<'a> {
                 let others = lists.iter().filter_map(on_trial);
                 let others = others.filter(|list| tried.iter().all(|tried| tried.name != list.name));
                 let lists = others.chain(tried.iter().cloned()).collect();
-                let config = saved(self.config_in(&self.prepared())?)?;
+                let config = saved(Self::config_in(&self.prepared()))?;
                 let generation = Generation { config, lists, trial: Some(head), written: None };
                 self.store.write(GenerationName::Trial, &generation)?;
             }
@@ -150,7 +150,7 @@ impl<'a> LandedState<'a> {
             }
             Some(LandedNote { stage: LandedStage::Confirmed, .. }) | None => {}
         }
-        let config = saved(self.config_in(&self.config)?)?;
+        let config = saved(Self::config_in(&self.config))?;
         let generation = Generation { config, lists, trial: None, written: None };
         self.store.write(GenerationName::Current, &generation)?;
         Ok(carried)
@@ -177,13 +177,13 @@ impl<'a> LandedState<'a> {
     }
 
     /// The text in a copy of a configuration. None if there is none that is whole.
-    fn config_in(&self, path: &Path) -> Result<Option<ConfigText>, CopyError> {
-        let Ok(whole) = fs::read_to_string(path) else { return Ok(None) };
+    fn config_in(path: &Path) -> Option<ConfigText> {
+        let whole = fs::read_to_string(path).ok()?;
         let text = parted(&whole).map(|(of, text)| ConfigText { of: of.to_owned(), text: text.to_owned() });
         if text.is_none() {
             tracing::warn!("{}: it is damaged", crate::text::printable::path(path));
         }
-        Ok(text)
+        text
     }
 
     /// Writes the blobs of these copies. Returns the newest of each list.
@@ -265,9 +265,7 @@ impl LandedCopy {
     /// A blob that does not match its digest.
     fn damaged_blob(&self, store: &StateStore) -> Result<Digest, CopyError> {
         let digest = Digest::of(format!("{} was damaged", self.accepted.name).as_bytes());
-        let mut draft = store.draft();
-        draft.sync()?;
-        draft.take_name(&store.blobs.path(digest))?;
+        store.name(store.draft(), digest)?;
         Ok(digest)
     }
 
@@ -283,8 +281,7 @@ impl LandedCopy {
         // A failure is reported by the next step.
         _ = draft.write_all(&content);
         let (_, digest) = draft.summary();
-        draft.sync()?;
-        draft.take_name(&store.blobs.path(digest))?;
+        store.name(draft, digest)?;
         Ok(Some(digest))
     }
 }
@@ -380,11 +377,7 @@ impl LandedNote {
         if !matches!(super::manifest::read(&bytes, &clock::moment()), FoundGeneration::Damaged(_)) {
             return None;
         }
-        let over = || {
-            let by = "an unknown user (the record is damaged)".to_owned();
-            let head = TrialHead { boot: String::new(), end: 0, by, file: 0 };
-            Self { head, stage: LandedStage::On, parted: Vec::new() }
-        };
+        let over = || Self { head: TrialHead::damaged(), stage: LandedStage::On, parted: Vec::new() };
         Some(std::str::from_utf8(&bytes).ok().and_then(Self::parse).unwrap_or_else(over))
     }
 

@@ -40,5 +40,5 @@ pub use generation::{ConfigText, Generation, SavedConfig, TrialHead};
 pub use held::HeldCopy;
 pub use landed::CarriedOver;
 pub use manifest::FoundGeneration;
-pub use save::{ListToSave, SaveJob, SaveOutcome};
+pub use save::{ListToSave, SaveOutcome, SaveTarget};
 pub use store::{GenerationName, StateStore};

@@ -22,15 +22,14 @@ const AT_ONCE: usize = 4;
 /// The number of lists whose blobs are written in one pass. Each of them is an open file.
 const TOGETHER: usize = 64;
 
-/// A generation to save.
-#[derive(Debug)]
-pub struct SaveJob {
-    pub to: GenerationName,
+/// Which generation is saved, besides its lists.
+#[derive(Debug, Default)]
+pub struct SaveTarget {
+    /// Set if it is on trial. Else it is the current one.
+    pub trial: Option<TrialHead>,
     /// The generation on trial becomes the current one first.
     pub confirms: bool,
-    pub trial: Option<TrialHead>,
     pub config: Option<Arc<ConfigText>>,
-    pub lists: Vec<ListToSave>,
 }
 
 /// A list of the generation.
@@ -50,9 +49,19 @@ pub struct ListToSave {
 pub struct SaveOutcome {
     /// None if no trial was to be confirmed.
     pub confirmed: Option<Result<(), String>>,
-    pub config: Result<(), CopyError>,
+    /// None if there is no configuration.
+    pub config: Option<Result<(), CopyError>>,
     /// Where the times of each list are.
     pub lists: Vec<Result<Option<SavedTimes>, CopyError>>,
+}
+
+/// A list whose blobs were written, or were not.
+struct WrittenList {
+    accepted: AcceptedSource,
+    before: Option<AcceptedSource>,
+    /// It has new blobs, whose names may not be on disk yet.
+    is_new: bool,
+    outcome: Result<Option<SavedTimes>, CopyError>,
 }
 
 /// The new blobs of one list, which lack their names.
@@ -61,26 +70,43 @@ struct NewBlobs {
     times: Option<SavedTimes>,
 }
 
-impl StateStore {
-    /// Saves this generation. If the blobs of a list cannot be written, its earlier record stays.
+impl ListToSave {
+    /// A list whose bytes and times are saved already.
     #[must_use]
-    pub fn save(&self, job: SaveJob) -> SaveOutcome {
-        let SaveJob { to, confirms, trial, config, lists } = job;
+    pub fn again(accepted: &AcceptedSource) -> Self {
+        let before = Some(accepted.clone());
+        Self { accepted: accepted.clone(), draft: None, times: None, before }
+    }
+}
+
+impl WrittenList {
+    /// What the manifest is to say of it.
+    fn record(&self) -> Option<AcceptedSource> {
+        match &self.outcome {
+            Ok(times) => Some(AcceptedSource { times: *times, ..self.accepted.clone() }),
+            Err(_) => self.before.clone(),
+        }
+    }
+}
+
+impl StateStore {
+    /// Saves a generation with these lists. If the blobs of a list cannot be written, its earlier record stays.
+    pub fn save(&self, target: SaveTarget, lists: Vec<ListToSave>) -> SaveOutcome {
+        let SaveTarget { trial, confirms, config } = target;
+        let to = if trial.is_some() { GenerationName::Trial } else { GenerationName::Current };
         let confirmed = confirms.then(|| self.confirm());
         let found = self.read(to).generation().unwrap_or_default();
-        let (mut outcomes, known) = self.write_lists(lists);
-        let (config, mut config_outcome) = match config.map(|text| self.save_config(&text, &found)) {
-            None => (None, Ok(())),
-            Some(Ok(config)) => (Some(config), Ok(())),
-            Some(Err(error)) => (found.config.clone(), Err(error)),
+        let mut lists = self.write_lists(lists);
+        let saved = config.map(|text| self.save_config(&text, &found));
+        let config = match &saved {
+            None => None,
+            Some(Ok(config)) => Some(config.clone()),
+            Some(Err(_)) => found.config.clone(),
         };
-        let records = known.into_iter().zip(&outcomes).map(|((accepted, before), outcome)| match outcome {
-            Ok(times) => Some(AcceptedSource { times: *times, ..accepted }),
-            Err(_) => before,
-        });
-        let records: Vec<_> = records.collect();
-        let lists = records.iter().flatten().cloned().collect();
-        let wanted = Generation { config, lists, trial, written: None };
+        let mut config_outcome = saved.map(|saved| saved.map(|_| ()));
+        let records: Vec<_> = lists.iter().map(WrittenList::record).collect();
+        let known = records.iter().flatten().cloned().collect();
+        let wanted = Generation { config, lists: known, trial, written: None };
         let is_saved = found.says_the_same_as(&wanted) && !found.is_outdated(&clock::moment());
         match if is_saved { Ok(()) } else { self.write(to, &wanted) } {
             Ok(()) => self.remove_unnamed(),
@@ -88,17 +114,18 @@ impl StateStore {
                 let is_found = |list: &AcceptedSource| {
                     found.record(list).is_some_and(|found| without_stamp(found) == without_stamp(list))
                 };
-                for (outcome, record) in outcomes.iter_mut().zip(&records) {
-                    if outcome.is_ok() && !record.as_ref().is_some_and(is_found) {
-                        *outcome = Err(error.again());
+                for (list, record) in lists.iter_mut().zip(&records) {
+                    if list.outcome.is_ok() && !record.as_ref().is_some_and(is_found) {
+                        list.outcome = Err(error.again());
                     }
                 }
-                if config_outcome.is_ok() && wanted.config != found.config {
-                    config_outcome = Err(error);
+                if matches!(config_outcome, Some(Ok(()))) && wanted.config != found.config {
+                    config_outcome = Some(Err(error));
                 }
             }
         }
-        SaveOutcome { confirmed, config: config_outcome, lists: outcomes }
+        let lists = lists.into_iter().map(|list| list.outcome).collect();
+        SaveOutcome { confirmed, config: config_outcome, lists }
     }
 
     /// Saves the text of a configuration that is to be in a manifest.
@@ -132,42 +159,39 @@ impl StateStore {
             let mut draft = self.draft();
             // A failure is reported by the next step.
             _ = draft.write_all(config.text.as_bytes());
-            draft.sync()?;
-            draft.take_name(&self.blobs.path(digest))?;
-            self.sync_names()?;
+            self.name(draft, digest)?;
         }
         let at = || clock::on_the_wall(clock::now());
         Ok(saved.unwrap_or_else(|| SavedConfig { of: config.of.clone(), digest, at: at() }))
     }
 
-    /// Writes the new blobs of these lists. Returns a result and the records for each.
-    #[expect(clippy::type_complexity, reason = "two columns of one table, used in one place")]
-    fn write_lists(
-        &self,
-        lists: Vec<ListToSave>,
-    ) -> (Vec<Result<Option<SavedTimes>, CopyError>>, Vec<(AcceptedSource, Option<AcceptedSource>)>) {
-        let (mut outcomes, mut known, mut are_new) = (Vec::new(), Vec::new(), Vec::new());
+    /// Writes the new blobs of these lists.
+    fn write_lists(&self, lists: Vec<ListToSave>) -> Vec<WrittenList> {
+        let mut all = Vec::new();
         let mut taken = self.blobs.taken();
         let mut lists = lists.into_iter();
         while lists.len() > 0 {
+            let mut known = Vec::new();
             let written = lists.by_ref().take(TOGETHER).map(|list| {
                 let ListToSave { accepted, draft, times, before } = list;
                 let blobs = self.write_blobs(&accepted, draft, times.as_ref(), &mut taken);
                 known.push((accepted, before));
                 blobs
             });
-            for blobs in to_disk(written.collect()) {
-                are_new.push(blobs.as_ref().is_ok_and(|blobs| !blobs.drafts.is_empty()));
-                outcomes.push(blobs.and_then(|blobs| self.name_all(blobs)));
-            }
+            let on_disk = to_disk(written.collect());
+            all.extend(known.into_iter().zip(on_disk).map(|((accepted, before), blobs)| {
+                let is_new = blobs.as_ref().is_ok_and(|blobs| !blobs.drafts.is_empty());
+                let outcome = blobs.and_then(|blobs| self.name_all(blobs));
+                WrittenList { accepted, before, is_new, outcome }
+            }));
         }
-        if are_new.contains(&true)
+        if all.iter().any(|list| list.is_new)
             && let Err(error) = self.sync_names()
         {
-            let new = outcomes.iter_mut().zip(are_new).filter(|(outcome, is_new)| outcome.is_ok() && *is_new);
-            new.for_each(|(outcome, _)| *outcome = Err(error.again()));
+            let new = all.iter_mut().filter(|list| list.is_new && list.outcome.is_ok());
+            new.for_each(|list| list.outcome = Err(error.again()));
         }
-        (outcomes, known)
+        all
     }
 
     /// Writes the blobs of this list. `taken` is the total size of all files before.
@@ -208,7 +232,14 @@ impl StateStore {
         Ok(times)
     }
 
-    pub(super) fn sync_names(&self) -> Result<(), CopyError> {
+    /// Makes this draft the blob of this digest. It is on disk when this returns.
+    pub(super) fn name(&self, mut draft: Draft, digest: Digest) -> Result<(), CopyError> {
+        draft.sync()?;
+        draft.take_name(&self.blobs.path(digest))?;
+        self.sync_names()
+    }
+
+    fn sync_names(&self) -> Result<(), CopyError> {
         let directory = &self.blobs.directory;
         self.blobs.disk.sync_directory(directory).map_err(|error| CopyError::system(directory, error))
     }

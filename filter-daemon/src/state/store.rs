@@ -141,14 +141,15 @@ impl StateStore {
         if !path.exists() {
             return Ok(());
         }
-        let named = self.read(name).generation().map(|found| found.blobs()).unwrap_or_default();
+        let trial = if name == GenerationName::Trial { self.read(name).generation() } else { None };
         let removed = self.blobs.disk.remove(&path);
         let removed = removed.and_then(|()| self.blobs.disk.sync_directory(&self.state));
         removed.map_err(|error| refused(&path, &error))?;
-        if let Some(current) = self.read(GenerationName::Current).generation() {
-            let kept = current.blobs();
-            let over = named.difference(&kept).filter(|_| name == GenerationName::Trial);
-            over.for_each(|digest| _ = self.blobs.disk.remove(&self.blobs.path(*digest)));
+        if let Some(trial) = trial
+            && let Some(current) = self.read(GenerationName::Current).generation()
+        {
+            let over = &trial.blobs() - &current.blobs();
+            over.iter().for_each(|digest| _ = self.blobs.disk.remove(&self.blobs.path(*digest)));
         }
         Ok(())
     }
@@ -260,7 +261,7 @@ impl StateStore {
     /// Removes files that an earlier filterd did not finish.
     pub fn clean(&self) {
         self.blobs.clean();
-        for name in [GenerationName::Current, GenerationName::Trial] {
+        for name in [GenerationName::Current, GenerationName::Trial, GenerationName::Rejected] {
             _ = fs::remove_file(self.path_of(name).with_extension(files::UNFINISHED));
         }
     }

@@ -470,7 +470,7 @@ mod tests {
     use crate::config;
     use crate::plan::Continued;
     use crate::source::reading::SourceReading;
-    use crate::state::{GenerationName, ListToSave, SaveJob};
+    use crate::state::{ListToSave, SaveTarget};
 
     const NETWORKS: &str = "2|apnic|20261120|2|19830613|20261119|+1000\n\
                             apnic|*|ipv4|*|2|summary\n\
@@ -502,9 +502,7 @@ mod tests {
         let first = find(&list("country: [CN]"), None, false, &mut sources);
         let ListFinding::Accepted { accepted, draft: Some(draft), .. } = first else { panic!("{first:?}") };
         let saved = ListToSave { accepted: accepted.clone(), draft: Some(draft), times: None, before: None };
-        let to = GenerationName::Current;
-        let job = SaveJob { to, confirms: false, trial: None, config: None, lists: vec![saved] };
-        sources.store.save(job).lists.remove(0).unwrap();
+        sources.store.save(SaveTarget::default(), vec![saved]).lists.remove(0).unwrap();
         let reading = SourceReading {
             path: database.clone(),
             stamp: accepted.stamp,

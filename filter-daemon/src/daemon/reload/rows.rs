@@ -20,6 +20,7 @@ use crate::daemon::lists::ListToKeep;
 use crate::plan::{Contents, Lifetime, Plan, PlannedList};
 use crate::source::reading::{AcceptedSource, ListTrouble, SourceReading, SourceReadings};
 use crate::source::{Limits, ReadOptions};
+use crate::state::ListToSave;
 use crate::text::Explanation;
 
 /// The changes of a configuration to the lists.
@@ -275,7 +276,9 @@ impl ListRows {
         let (found, mut timed) = (self.found.into_iter(), self.timed);
         let to_keep = found.filter_map(|found| {
             let times = timed.take_noted(found.id);
-            Some(ListToKeep { times, ..note(blocklist, sources, found, now, reloaded)? })
+            let id = found.id;
+            let list = note(blocklist, sources, found, now, reloaded)?;
+            Some(ListToKeep { id, list: ListToSave { times, ..list } })
         });
         to_keep.collect()
     }
@@ -296,7 +299,7 @@ fn note(
     found: FoundList,
     now: Timestamp,
     reloaded: &mut Reloaded,
-) -> Option<ListToKeep> {
+) -> Option<ListToSave> {
     let FoundList { id, path, how, limits, ttl, found } = found;
     let list = blocklist.lists().get(id);
     let (name, entries, meaning) = (list.name.clone(), list.entries, blocklist.meaning(list));
@@ -346,7 +349,7 @@ fn note(
     let renamed = renamed(&read, &name, &reading.path);
     let accepted = AcceptedSource { term, meaning: Some(meaning), times, ..renamed };
     reading.accepted = Some(accepted.clone());
-    Some(ListToKeep { id, accepted, before: before.or(Some(read)), draft, times: None })
+    Some(ListToSave { accepted, before: before.or(Some(read)), draft, times: None })
 }
 
 fn note_read(reading: &mut SourceReading, read: ReadReport) {

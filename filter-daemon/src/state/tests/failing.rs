@@ -48,23 +48,24 @@ fn found(state: &Path) -> AfterDeath {
 }
 
 /// A generation with one list that changes, one that stays, and one whose entries end.
-fn first(place: &Place) -> SaveJob {
+fn first(place: &Place) -> (SaveTarget, Vec<ListToSave>) {
     let mut lists = vec![place.list("changes", "203.0.113.1\n"), place.list("stays", "203.0.113.2\n")];
     let timed = place.list("ends", "203.0.113.7\n198.51.100.7\n192.0.2.9\n");
     lists.push(ListToSave { times: Some(times::times()), ..timed });
-    SaveJob { config: Some(text("block: [192.0.2.1]")), ..job(GenerationName::Current, lists) }
+    (SaveTarget { config: Some(text("block: [192.0.2.1]")), ..SaveTarget::default() }, lists)
 }
 
-fn second(place: &Place, to: GenerationName) -> SaveJob {
+fn second(place: &Place, trial: Option<TrialHead>) -> (SaveTarget, Vec<ListToSave>) {
     let before = place.current();
     let earlier = |name: &str| before.iter().find(|list| *list.name == *name).cloned();
     let mut lists = vec![place.list("changes", "203.0.113.9\n"), place.list("new", "203.0.113.4\n")];
     lists.iter_mut().for_each(|list| list.before = earlier(&list.accepted.name));
-    lists.extend(earlier("stays").as_ref().map(saved));
+    lists.extend(earlier("stays").as_ref().map(ListToSave::again));
     let spent = EntryTimes { runs: Vec::new(), ..times::times() };
-    lists.extend(earlier("ends").as_ref().map(|list| ListToSave { times: Some(spent), ..saved(list) }));
-    let trial = (to == GenerationName::Trial).then(head);
-    SaveJob { trial, config: Some(text("block: [192.0.2.2]")), ..job(to, lists) }
+    lists.extend(
+        earlier("ends").as_ref().map(|list| ListToSave { times: Some(spent), ..ListToSave::again(list) }),
+    );
+    (SaveTarget { trial, confirms: false, config: Some(text("block: [192.0.2.2]")) }, lists)
 }
 
 /// Runs `step` after `before` on a disk that fails at each operation in turn. `check` gets what a start found
@@ -114,15 +115,18 @@ fn each_is_old_or_new(was: &AfterDeath, after: &AfterDeath, now: &AfterDeath) ->
 }
 
 fn save_first(place: &Place) {
-    _ = place.store.save(first(place));
+    let (target, lists) = first(place);
+    place.store.save(target, lists);
 }
 
 fn save_second(place: &Place) {
-    _ = place.store.save(second(place, GenerationName::Current));
+    let (target, lists) = second(place, None);
+    place.store.save(target, lists);
 }
 
 fn try_second(place: &Place) {
-    _ = place.store.save(second(place, GenerationName::Trial));
+    let (target, lists) = second(place, Some(head()));
+    place.store.save(target, lists);
 }
 
 #[test]
@@ -182,9 +186,8 @@ fn confirmation_survives_every_fault() {
         } else {
             GenerationName::Current
         };
-        let lists = place.lists(name).iter().map(saved).collect();
-        let job = SaveJob { confirms: true, config, ..job(GenerationName::Current, lists) };
-        _ = place.store.save(job);
+        let lists = place.lists(name).iter().map(ListToSave::again).collect();
+        place.store.save(SaveTarget { trial: None, confirms: true, config }, lists);
     };
     let begun = |place: &Place| {
         save_first(place);

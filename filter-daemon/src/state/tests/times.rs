@@ -39,12 +39,12 @@ fn times_are_those_that_were_saved_last() {
     let seen = place.keep_timed();
     assert_eq!((place.store.times(&seen).unwrap(), place.blobs()), (Some(times()), 2));
     let found = AcceptedSource { name: "found".into(), ..seen };
-    place.save(vec![saved(&found)]);
+    place.save(vec![ListToSave::again(&found)]);
     assert_eq!(place.store.times(&place.current()[0]).unwrap(), Some(times()), "it was renamed");
     let now = EntryTimes { spent: Targets::default(), ..times() };
-    place.save(vec![ListToSave { times: Some(now.clone()), ..saved(&found) }]);
+    place.save(vec![ListToSave { times: Some(now.clone()), ..ListToSave::again(&found) }]);
     assert_eq!((place.store.times(&place.current()[0]).unwrap(), place.blobs()), (Some(now), 2));
-    place.save(vec![saved(&AcceptedSource { times: None, ..found })]);
+    place.save(vec![ListToSave::again(&AcceptedSource { times: None, ..found })]);
     assert_eq!((place.store.times(&place.current()[0]).unwrap(), place.blobs()), (None, 1));
 }
 
@@ -102,7 +102,8 @@ fn earlier_version_stays_without_room_for_times() {
     let mut place = Place::new();
     let seen = place.keep_timed();
     place.store.blobs.most = place.store.blobs.taken() + 50;
-    let outcome = place.save(vec![ListToSave { times: Some(times()), ..saved(&seen) }]).lists.remove(0);
+    let outcome =
+        place.save(vec![ListToSave { times: Some(times()), ..ListToSave::again(&seen) }]).lists.remove(0);
     assert!(matches!(outcome, Err(CopyError::Full { .. })), "{outcome:?}");
     assert_eq!((place.current(), place.store.times(&seen).unwrap()), (vec![seen], Some(times())));
 }
