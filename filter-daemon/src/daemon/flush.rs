@@ -8,14 +8,10 @@ use filter_common::target::Target;
 
 use super::change::ChangeTotals;
 use super::commit::CommitError;
-use super::pages::{OwnerParts, Turn, Work};
+use super::jobs::{HasParts, OwnerParts, Turn};
 use super::persistence::WriteOutcome;
 use crate::blocklist::{Applied, Blocklist, Change, ListId, ReleaseFrom, Targets};
 use crate::clock;
-
-/// Called at the end, with the result and the error that stopped it, if any.
-pub type FlushAnswer =
-    Box<dyn FnOnce(Flushed, Option<CommitError>, &mut OwnerParts<'_>, WriteOutcome) + Send>;
 
 /// The result of a flush.
 #[derive(Clone, Debug, Default)]
@@ -28,38 +24,54 @@ pub struct Flushed {
     pub still: u64,
 }
 
-/// The lists that remain to be emptied.
-pub struct RunningFlush {
+/// Empties these lists. A failure stops it.
+pub async fn flush<S: HasParts>(
+    turn: &Turn<S>,
     lists: Vec<ListId>,
-    /// All lists of this flush, sorted.
-    all: Vec<ListId>,
-    after: Option<Target>,
-    flushed: Flushed,
-    outcome: WriteOutcome,
-    answer: Option<FlushAnswer>,
+    outcome: &mut WriteOutcome,
+) -> (Flushed, Option<CommitError>) {
+    let (mut flushed, mut all) = (Flushed::default(), lists.clone());
+    all.sort_unstable();
+    for list in lists.into_iter().rev() {
+        let mut after = Some(None);
+        while let Some(from) = after {
+            let page = turn.page(|parts| flush_page(list, from, &all, &mut flushed, parts)).await;
+            after = match page {
+                Ok(after) => after.map(Some),
+                Err(error) => return (flushed, Some(error)),
+            };
+            turn.now(|state| {
+                let parts = state.parts();
+                parts.persistence.write_part(parts.protection.take_records(), outcome);
+            });
+        }
+    }
+    (flushed, None)
 }
 
-impl RunningFlush {
-    /// Makes a flush of these lists.
-    pub fn new(lists: Vec<ListId>, answer: FlushAnswer) -> Self {
-        let mut all = lists.clone();
-        all.sort_unstable();
-        Self {
-            lists,
-            all,
-            after: None,
-            flushed: Flushed::default(),
-            outcome: WriteOutcome::default(),
-            answer: Some(answer),
-        }
+/// Empties the next page of a list, after this target. Returns its last target if there may be more.
+fn flush_page(
+    list: ListId,
+    after: Option<Target>,
+    all: &[ListId],
+    flushed: &mut Flushed,
+    parts: &mut OwnerParts<'_>,
+) -> Result<Option<Target>, CommitError> {
+    let blocklist = parts.protection.blocklist();
+    // Others may have emptied and forgotten the list meanwhile.
+    if !blocklist.lists().has(list) || blocklist.lists().get(list).entries == 0 {
+        return Ok(None);
     }
-
-    fn end(&mut self, failed: Option<CommitError>, parts: &mut OwnerParts<'_>) -> Turn {
-        if let Some(answer) = self.answer.take() {
-            answer(std::mem::take(&mut self.flushed), failed, parts, self.outcome.clone());
-        }
-        Turn::Done
-    }
+    let name = blocklist.lists().get(list).name.clone();
+    let (targets, next) = blocklist.to_release(list, after, |_| true);
+    let (set, reach) = (blocklist.lists().get(list).set(), blocklist.lists().reach_of(&name));
+    let blocked: Targets = targets.iter().filter_map(|target| reach.of(target).next()).collect();
+    let page = Change::Release { from: ReleaseFrom::List(name.clone()), targets };
+    let applied = parts.protection.commit(&page, clock::now())?;
+    flushed.add(name, &applied);
+    let still = StillListed::of(parts.protection.blocklist(), set, all, &blocked, &applied);
+    flushed.note_still(still);
+    Ok(next)
 }
 
 impl Flushed {
@@ -111,39 +123,6 @@ impl StillListed {
         }
         let effects = &applied.effects.sets[set];
         Self { targets, left: effects.left.iter().filter(is_covered).count() as u64 }
-    }
-}
-
-impl Work for RunningFlush {
-    fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
-        let Some(&list) = self.lists.last() else { return self.end(None, parts) };
-        let blocklist = parts.protection.blocklist();
-        // Others may have emptied and forgotten the list meanwhile.
-        if !blocklist.lists().has(list) || blocklist.lists().get(list).entries == 0 {
-            self.lists.pop();
-            self.after = None;
-            return Turn::More;
-        }
-        let name = blocklist.lists().get(list).name.clone();
-        let (targets, next) = blocklist.to_release(list, self.after, |_| true);
-        let (set, reach) = (blocklist.lists().get(list).set(), blocklist.lists().reach_of(&name));
-        let blocked: Targets = targets.iter().filter_map(|target| reach.of(target).next()).collect();
-        let page = Change::Release { from: ReleaseFrom::List(name.clone()), targets };
-        match parts.protection.commit(&page, clock::now()) {
-            Ok(applied) => {
-                self.flushed.add(name, &applied);
-                let still = StillListed::of(parts.protection.blocklist(), set, &self.all, &blocked, &applied);
-                self.flushed.note_still(still);
-            }
-            Err(error) => return self.end(Some(error), parts),
-        }
-        let records = parts.protection.take_records();
-        parts.persistence.write_part(records, &mut self.outcome);
-        self.after = next;
-        if next.is_none() {
-            self.lists.pop();
-        }
-        Turn::More
     }
 }
 

@@ -14,21 +14,19 @@ use super::configuration::Configuration;
 use super::counting::Counting;
 use super::crowdsec::CrowdSec;
 use super::databases::Databases;
-use super::diff::Comparison;
 use super::expiry::Expiry;
 use super::feeds::{Feeds, FetchTools};
 use super::flows::OwnFlows;
 use super::guard::Guard;
 use super::interfaces::Interfaces;
+use super::jobs::{HasParts, NewJobs, OwnerParts};
 use super::lists::ListCopies;
-use super::pages::{OwnerParts, Pages, Slot};
 use super::pause::PauseState;
 use super::persistence::Persistence;
 use super::pinned::Pinned;
 use super::privilege::Privileges;
 use super::reading::Readings;
 use super::refresh::Refreshing;
-use super::reload::RunningReload;
 use super::sampling::Sampling;
 use super::sleep::Sleep;
 use super::tampered::Tampered;
@@ -39,13 +37,12 @@ use crate::blocklist::Timestamp;
 use crate::cli::Run;
 use crate::clock;
 use crate::config::{Config, Mode, OnExit};
-use crate::control::wire::reload::Reply as Reloaded;
 use crate::control::wire::{confirm, hand_over, rollback};
 use crate::control::{ReplyTo, Watching};
 use crate::http::Http;
 use crate::notify::Notify;
 pub use prepared::Prepared;
-pub use work::{LoopEnd, Signals};
+pub use work::{LoopEnd, Signals, work};
 
 /// All state of the daemon that changes.
 pub struct Owner {
@@ -67,9 +64,10 @@ pub struct Owner {
     pub(super) counting: Counting,
     pub(super) traffic: Traffic,
     pub(super) sampling: Sampling,
-    pub(super) pages: Pages,
-    pub(super) reload: Slot<RunningReload>,
-    pub(super) diff: Slot<Comparison>,
+    /// The jobs that were begun since the last turn.
+    pub(super) jobs: NewJobs<Self>,
+    /// What a reload is doing, to show people.
+    pub(super) activity: Option<&'static str>,
     pub(super) readings: Readings,
     pub(super) lists: ListCopies,
     pub(super) guard: Guard,
@@ -80,8 +78,6 @@ pub struct Owner {
     pub(super) databases: Databases,
     /// Clients that wait for fetches.
     pub(super) refreshing: Refreshing,
-    /// The result of a reload, until the copies of its lists are on disk.
-    pub(super) reloaded: Option<Reloaded>,
     /// Clients that wait until the copies of a confirmed reload are on disk.
     pub(super) confirming: Vec<ReplyTo<confirm::Reply>>,
     /// Clients that wait until the state before a trial is restored.
@@ -124,9 +120,8 @@ impl Owner {
             counting: Counting::default(),
             traffic: Traffic::default(),
             sampling: Sampling::of(Watching::default()),
-            pages: Pages::default(),
-            reload: Slot::empty(),
-            diff: Slot::empty(),
+            jobs: NewJobs::default(),
+            activity: None,
             readings,
             lists,
             guard,
@@ -135,7 +130,6 @@ impl Owner {
             http: Http::default(),
             databases,
             refreshing: Refreshing::default(),
-            reloaded: None,
             confirming: Vec::new(),
             rolling_back: Vec::new(),
             successor: None,
@@ -158,16 +152,6 @@ impl Owner {
         self.sampling.tell(self.config.metrics.sources_told(), &mut self.protection);
     }
 
-    /// The state that a page of work may need.
-    pub(super) fn parts(&mut self) -> OwnerParts<'_> {
-        OwnerParts {
-            protection: &mut self.protection,
-            capacity: &mut self.capacity,
-            persistence: &mut self.persistence,
-            sources: &self.lists.sources,
-        }
-    }
-
     /// Whether the filter stays when the daemon stops.
     pub fn on_exit(&self) -> OnExit {
         self.run.on_exit.unwrap_or(self.config.on_exit)
@@ -180,5 +164,20 @@ impl Owner {
     /// The interfaces that the command line and the configuration name.
     pub(super) fn interface_names(&self) -> Vec<String> {
         self.config.interfaces_besides(&self.run.interfaces)
+    }
+}
+
+impl HasParts for Owner {
+    fn parts(&mut self) -> OwnerParts<'_> {
+        OwnerParts {
+            protection: &mut self.protection,
+            capacity: &mut self.capacity,
+            persistence: &mut self.persistence,
+            sources: &self.lists.sources,
+        }
+    }
+
+    fn show(&mut self, activity: &'static str) {
+        self.activity = Some(activity);
     }
 }

@@ -1,26 +1,21 @@
-//! Reads the configuration and its lists outside the owner, one reading at a time. A request that comes
-//! during a reading gets a further one, because files may have changed after they were read.
+//! What is to be read and applied: reloads, rollbacks, comparisons and refreshes, one at a time. A request that
+//! comes during a reading gets a further one, because files may have changed after they were read.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinHandle;
-
-use super::configuration::ConfigurationSource;
-use super::diff::{ComparisonInput as Compared, GuardedAddresses, gather};
-use super::error::DaemonError;
-use super::reload::{KnownList, ListSources, Loaded};
+use super::jobs::Turn;
+use super::owner::Owner;
+use super::reload::ListSources;
 use crate::clock;
-use crate::config::Config;
 use crate::control::ReplyTo;
-use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::{Reply, Request};
 use crate::control::wire::{Failure, diff};
 
-/// The readings, and the clients that wait for their results.
+/// The readings that are queued, and the one that runs.
 pub struct Readings {
-    /// Absent while a reading runs.
+    /// Absent while something is being read.
     sources: Option<ListSources>,
     now: Option<RunningRead>,
     next: VecDeque<ReadRequest>,
@@ -31,36 +26,54 @@ pub struct Readings {
 }
 
 /// The purpose of a reading, and who waits for its result.
-enum ReadRequest {
+pub enum ReadRequest {
     /// The result takes effect.
-    Reload { request: Request, waiting: Vec<ReplyTo<Reply>> },
-    /// The configuration from before a trial takes effect again.
-    Rollback,
+    Reload(ReloadRequest),
     /// The result is compared with the configuration in force.
     Diff(ReplyTo<diff::Reply>),
-    /// These lists of the configuration in force are read.
-    Refresh(BTreeSet<Arc<str>>),
+    /// Lists of the configuration in force are read.
+    Refresh(RefreshRequest),
 }
 
-/// The result of a reading, by its purpose.
-pub enum ReadResult {
-    /// The configuration is to take effect.
-    Reload(Loaded),
-    /// The configuration is to be compared with the one in force.
-    Diff(Compared),
+/// A configuration that is to take effect.
+pub struct ReloadRequest {
+    pub request: Request,
+    /// It is the one from before a trial.
+    pub is_rollback: bool,
+    pub waiting: Vec<ReplyTo<Reply>>,
 }
 
-/// The work of the thread that reads.
-enum ReadTask {
-    File(Accept),
-    Before,
-    Difference,
+/// Lists to read, and lists to copy whose contents are in force.
+pub struct RefreshRequest {
+    pub lists: BTreeSet<Arc<str>>,
+    pub uncopied: BTreeSet<Arc<str>>,
 }
 
 struct RunningRead {
     began: Instant,
-    loading: Option<JoinHandle<(Result<ReadResult, DaemonError>, ListSources)>>,
-    asked: ReadRequest,
+    is_trial: bool,
+}
+
+impl ReloadRequest {
+    /// The time limit and the user, if it is on trial.
+    pub fn trial(&self) -> Option<(Duration, &str)> {
+        Some((self.request.confirm?, &self.request.by))
+    }
+
+    pub fn is_trial(&self) -> bool {
+        self.trial().is_some()
+    }
+
+    /// Whether the request has no options, so that it can share a reading.
+    fn is_plain(&self) -> bool {
+        !self.is_rollback && self.request.accept.is_empty() && self.request.confirm.is_none()
+    }
+}
+
+impl ReadRequest {
+    fn is_trial(&self) -> bool {
+        matches!(self, Self::Reload(asked) if asked.is_trial())
+    }
 }
 
 impl Readings {
@@ -73,11 +86,12 @@ impl Readings {
     /// Queues a reload. A request with `accept` gets a reading of its own, so that its errors do not affect
     /// other clients.
     pub fn ask(&mut self, request: Request, answer: Option<ReplyTo<Reply>>) {
+        let asked = ReloadRequest { request, is_rollback: false, waiting: answer.into_iter().collect() };
         match self.next.back_mut() {
-            Some(ReadRequest::Reload { request: last, waiting }) if is_plain(&request) && is_plain(last) => {
-                waiting.extend(answer);
+            Some(ReadRequest::Reload(last)) if asked.is_plain() && last.is_plain() => {
+                last.waiting.extend(asked.waiting);
             }
-            _ => self.next.push_back(ReadRequest::Reload { request, waiting: answer.into_iter().collect() }),
+            _ => self.next.push_back(ReadRequest::Reload(asked)),
         }
     }
 
@@ -97,17 +111,39 @@ impl Readings {
         self.uncopied.extend(lists);
     }
 
+    /// Queues a rollback before everything else.
+    pub fn ask_rollback(&mut self) {
+        let (request, waiting) = (Request::default(), Vec::new());
+        self.next.push_front(ReadRequest::Reload(ReloadRequest { request, is_rollback: true, waiting }));
+    }
+
     /// Forgets the lists that were fetched. They are read when they are fetched again.
     pub fn forget_refresh(&mut self) {
         self.stale.clear();
     }
 
-    /// The lists that are read for a refresh, if one runs.
-    pub fn refreshed(&self) -> Option<&BTreeSet<Arc<str>>> {
-        match &self.now.as_ref()?.asked {
-            ReadRequest::Refresh(lists) => Some(lists),
-            ReadRequest::Reload { .. } | ReadRequest::Rollback | ReadRequest::Diff(_) => None,
-        }
+    /// Refuses all queued reloads. Returns whether one of them has no client that waits.
+    pub fn refuse(&mut self, why: &Failure) -> bool {
+        let mut is_silent = false;
+        self.next.retain_mut(|asked| {
+            let ReadRequest::Reload(ReloadRequest { is_rollback: false, waiting, .. }) = asked else {
+                return true;
+            };
+            is_silent |= waiting.is_empty();
+            waiting.drain(..).for_each(|answer| _ = answer.send(Err(why.clone())));
+            false
+        });
+        is_silent
+    }
+
+    /// Whether the next reading is for a reload on trial.
+    pub fn is_trial_next(&self) -> bool {
+        self.next.front().is_some_and(ReadRequest::is_trial)
+    }
+
+    /// Whether a reload on trial is queued or runs.
+    pub fn is_trial_asked(&self) -> bool {
+        self.now.as_ref().is_some_and(|now| now.is_trial) || self.next.iter().any(ReadRequest::is_trial)
     }
 
     /// Whether a refresh is the only thing to read.
@@ -116,170 +152,48 @@ impl Readings {
         self.now.is_none() && self.next.is_empty() && is_any
     }
 
-    /// Starts to read the lists that are queued.
-    pub fn begin_refresh(&mut self, config: &Config, known: Vec<KnownList>) {
-        let (lists, config) = (std::mem::take(&mut self.stale), config.clone());
-        let uncopied = std::mem::take(&mut self.uncopied);
-        self.read_for(ReadRequest::Refresh(lists.clone()), move |sources| {
-            Ok(ReadResult::Reload(Loaded::refresh(config, &known, &lists, &uncopied, sources)))
-        });
-    }
-
-    /// Queues a rollback before everything else.
-    pub fn ask_rollback(&mut self) {
-        self.next.push_front(ReadRequest::Rollback);
-    }
-
-    /// Whether the next reading is for a reload on trial.
-    pub fn is_trial_next(&self) -> bool {
-        matches!(self.next.front(), Some(ReadRequest::Reload { request, .. }) if request.confirm.is_some())
-    }
-
-    /// Whether a reload on trial is queued or runs.
-    pub fn is_trial_asked(&self) -> bool {
-        let is_trial = |asked: &ReadRequest| matches!(asked, ReadRequest::Reload { request, .. } if request.confirm.is_some());
-        self.now.as_ref().is_some_and(|now| is_trial(&now.asked)) || self.next.iter().any(is_trial)
-    }
-
-    /// Refuses all queued reloads. Returns whether one of them has no client that waits.
-    pub fn refuse(&mut self, why: &Failure) -> bool {
-        let mut is_silent = false;
-        self.next.retain_mut(|asked| {
-            let ReadRequest::Reload { waiting, .. } = asked else { return true };
-            is_silent |= waiting.is_empty();
-            waiting.drain(..).for_each(|answer| _ = answer.send(Err(why.clone())));
-            false
-        });
-        is_silent
-    }
-
-    /// The time limit and the user of the reload that runs, if it is on trial.
-    pub fn trial(&self) -> Option<(Duration, &str)> {
-        let ReadRequest::Reload { request, .. } = &self.now.as_ref()?.asked else { return None };
-        Some((request.confirm?, &request.by))
-    }
-
-    /// Whether a rollback is being read.
-    pub fn is_rollback(&self) -> bool {
-        self.now.as_ref().is_some_and(|reading| matches!(reading.asked, ReadRequest::Rollback))
-    }
-
-    /// Whether nothing is being read or queued.
+    /// Whether nothing is being read, applied or queued.
     pub fn is_idle(&self) -> bool {
         self.now.is_none() && self.next.is_empty()
     }
 
-    /// Whether the next reading can start.
-    pub fn is_due(&self) -> bool {
-        self.now.is_none() && !self.next.is_empty()
-    }
-
-    /// Starts the reading that has waited longest. While copies of `known` are being written (`is_writing`),
-    /// no copy counts as missing.
-    pub fn begin(
-        &mut self,
-        source: ConfigurationSource,
-        known: Vec<KnownList>,
-        guarded: GuardedAddresses,
-        is_writing: bool,
-    ) {
-        let Some(asked) = self.next.pop_front() else { return };
-        let what = match &asked {
-            ReadRequest::Reload { request, .. } => ReadTask::File(request.accept.clone()),
-            ReadRequest::Rollback => ReadTask::Before,
-            ReadRequest::Diff(_) => ReadTask::Difference,
-            ReadRequest::Refresh(_) => unreachable!("nobody queues it: it is begun by itself"),
-        };
-        self.read_for(asked, move |sources| {
-            sources.writes = !matches!(what, ReadTask::Difference);
-            match what {
-                ReadTask::File(accept) => {
-                    let known = if is_writing { known } else { sources.missed(known) };
-                    source.load(&known, &accept, sources).map(ReadResult::Reload)
-                }
-                ReadTask::Before => source.restore(&known, sources).map(ReadResult::Reload),
-                ReadTask::Difference => {
-                    let loaded = source.load(&known, &Accept::default(), sources);
-                    loaded.map(|loaded| ReadResult::Diff(gather(loaded, guarded)))
-                }
-            }
-        });
-    }
-
-    fn read_for(
-        &mut self,
-        asked: ReadRequest,
-        read: impl FnOnce(&mut ListSources) -> Result<ReadResult, DaemonError> + Send + 'static,
-    ) {
-        let mut sources = self.sources.take().expect("one reading at a time");
-        let loading = tokio::task::spawn_blocking(move || {
-            sources.writes = true;
-            (read(&mut sources), sources)
-        });
-        self.now = Some(RunningRead { began: clock::instant(), loading: Some(loading), asked });
-    }
-
-    /// Waits until everything is read. Never returns if nothing is being read.
-    pub async fn read(&mut self) -> Result<ReadResult, DaemonError> {
-        let Some(loading) = self.now.as_mut().and_then(|reading| reading.loading.as_mut()) else {
-            return std::future::pending().await;
-        };
-        let read = loading.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-        if let Some(reading) = &mut self.now {
-            reading.loading = None;
+    /// Takes the next request, unless one is being carried out.
+    pub fn take_next(&mut self) -> Option<ReadRequest> {
+        if self.now.is_some() {
+            return None;
         }
-        self.sources = Some(read.1);
-        read.0
+        let refresh = self.is_refresh_next().then(|| {
+            let (lists, uncopied) = (std::mem::take(&mut self.stale), std::mem::take(&mut self.uncopied));
+            ReadRequest::Refresh(RefreshRequest { lists, uncopied })
+        });
+        let asked = self.next.pop_front().or(refresh)?;
+        self.now = Some(RunningRead { began: clock::instant(), is_trial: asked.is_trial() });
+        Some(asked)
     }
 
-    /// Whether a client waits for the reload that runs.
-    pub fn is_waited_for(&self) -> bool {
-        let asked = self.now.as_ref().map(|reading| &reading.asked);
-        matches!(asked, Some(ReadRequest::Reload { waiting, .. }) if !waiting.is_empty())
-    }
-
-    /// Whether the reading is for a comparison only.
-    pub fn is_for_diff(&self) -> bool {
-        self.now.as_ref().is_some_and(|reading| matches!(reading.asked, ReadRequest::Diff(_)))
-    }
-
-    /// The names that the clients of this reading accept.
-    pub fn accept(&self) -> Accept {
-        match self.now.as_ref().map(|reading| &reading.asked) {
-            Some(ReadRequest::Reload { request, .. }) => request.accept.clone(),
-            Some(ReadRequest::Rollback | ReadRequest::Diff(_) | ReadRequest::Refresh(_)) | None => {
-                Accept::default()
-            }
-        }
-    }
-
-    /// When the reading that runs began.
-    pub fn began(&self) -> Option<Instant> {
-        Some(self.now.as_ref()?.began)
-    }
-
-    /// Ends a reload and sends its result to all who wait.
-    pub fn end(&mut self, result: Result<Reply, Failure>) {
-        let Some(ReadRequest::Reload { waiting, .. }) = self.now.take().map(|reading| reading.asked) else {
-            return;
-        };
-        // A client may have disconnected.
-        waiting.into_iter().for_each(|answer| _ = answer.send(result.clone()));
-    }
-
-    /// Ends a refresh, successful or refused.
-    pub fn end_refresh(&mut self) {
-        self.now = None;
-    }
-
-    /// Ends a comparison and sends its result.
-    pub fn end_diff(&mut self, result: Result<diff::Reply, Failure>) {
-        let Some(ReadRequest::Diff(answer)) = self.now.take().map(|reading| reading.asked) else { return };
-        _ = answer.send(result);
+    /// Ends the request that is being carried out. Returns how long it took.
+    pub fn end(&mut self) -> Duration {
+        self.now.take().map(|now| now.began.elapsed()).unwrap_or_default()
     }
 }
 
-/// Whether the request has no options, so that it can share a reading.
-fn is_plain(request: &Request) -> bool {
-    request.accept.is_empty() && request.confirm.is_none()
+/// Reads in another thread, with the knowledge of earlier readings.
+pub async fn read<T: Send + 'static>(
+    turn: &Turn<Owner>,
+    read: impl FnOnce(&mut ListSources) -> T + Send + 'static,
+) -> T {
+    let mut sources = turn.now(|owner| owner.readings.sources.take().expect("one reading at a time"));
+    let reading = tokio::task::spawn_blocking(move || {
+        sources.writes = true;
+        (read(&mut sources), sources)
+    });
+    let read = reading.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+    turn.next().await;
+    turn.now(|owner| {
+        owner.readings.sources = Some(read.1);
+        // Files of the guard may have changed meanwhile. Their addresses are allowed before anything is
+        // blocked.
+        owner.guard.look_at_files(&mut owner.protection);
+    });
+    read.0
 }

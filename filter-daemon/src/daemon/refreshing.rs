@@ -2,6 +2,7 @@
 //! changes take effect like those of a reload. It waits while a trial is on: nothing else may change then.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use tracing::{error, info};
@@ -9,10 +10,12 @@ use tracing::{error, info};
 use super::crowdsec::CrowdSecEvent;
 use super::error::DaemonError;
 use super::feeds::EndedFetch;
+use super::jobs::{OwnerParts, Turn};
 use super::owner::Owner;
-use super::pages::OwnerParts;
+use super::reading::{RefreshRequest, read};
 use super::refresh::{ContentsMark, WaitingRefresh};
-use super::reload::{Loaded, RunningReload};
+use super::reload::{AppliedReload, Loaded, RunningReload};
+use super::reloading::{apply, save};
 use crate::blocklist::Origin;
 use crate::clock;
 use crate::config::ListName;
@@ -21,6 +24,25 @@ use crate::control::wire::refresh::{Outcome, Refreshed, Reply};
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::control::wire::{About, Failure, Fault};
 use crate::text::Explanation;
+
+/// Reads lists, and applies what has changed in them.
+pub async fn refresh(turn: Turn<Owner>, asked: RefreshRequest) {
+    let lists = asked.lists.clone();
+    let refreshed = carry_out(&turn, asked).await;
+    turn.now(|owner| owner.end_refresh(&lists, &refreshed));
+}
+
+async fn carry_out(turn: &Turn<Owner>, asked: RefreshRequest) -> Result<Reloaded, DaemonError> {
+    let (config, known) = turn.now(|owner| (owner.config.clone(), owner.known_lists()));
+    let RefreshRequest { lists, uncopied } = asked;
+    let loaded = read(turn, move |sources| Loaded::refresh(config, &known, &lists, &uncopied, sources)).await;
+    let reload = turn.now(|owner| {
+        RunningReload::begin(loaded, owner.protection.blocklist_mut(), &mut owner.lists.sources)
+    })?;
+    let AppliedReload { mut reloaded, to_keep, .. } = apply(turn, reload, false).await?;
+    save(turn, to_keep, &mut reloaded).await;
+    Ok(reloaded)
+}
 
 impl Owner {
     /// Fetches these lists if they have a URL, and reads them. Without names, refreshes all that are fetched.
@@ -103,19 +125,34 @@ impl Owner {
     /// Handles an answer of CrowdSec.
     pub(super) fn note_crowdsec(&mut self, event: CrowdSecEvent) {
         let servers = self.crowdsec.facts();
-        self.crowdsec.note(event, &self.protection);
+        self.crowdsec.note(event);
         // Before the decisions are in force: they may contain the address of CrowdSec itself.
         if self.crowdsec.facts() != servers {
             self.guard.follow_servers(self.servers());
             self.guard.look_at_files(&mut self.protection);
         }
-        // A few changes are enforced at once. A request in between would see them noted, but not made.
-        self.crowdsec.turn(&mut OwnerParts {
+        self.enforce_decisions();
+    }
+
+    /// Begins to enforce decisions that are new, unless some are being enforced. A few are enforced at once: a
+    /// request in between would see them noted, but not made.
+    pub(super) fn enforce_decisions(&mut self) {
+        if self.crowdsec.begin_to_enforce(&self.protection) {
+            self.jobs.begin(
+                async |turn: Turn<Self>| {
+                    while turn.until_some(Self::enforce_page).await.is_continue() {}
+                },
+            );
+        }
+    }
+
+    fn enforce_page(&mut self) -> Option<ControlFlow<()>> {
+        self.crowdsec.enforce_page(&mut OwnerParts {
             protection: &mut self.protection,
             capacity: &mut self.capacity,
             persistence: &mut self.persistence,
             sources: &self.lists.sources,
-        });
+        })
     }
 
     /// Handles the end of a fetch, successful or not.
@@ -147,40 +184,18 @@ impl Owner {
         self.read_next();
     }
 
-    /// Starts to read lists, if nothing else is to be read.
-    pub(super) fn read_stale(&mut self) {
-        if !self.readings.is_refresh_next() {
-            return;
-        }
-        if self.configuration.trial.refusal().is_some() {
-            self.tell_refreshed(&|_| true, &Ok(()));
-            return;
-        }
-        let known = super::reload::known(self.protection.blocklist(), &self.lists.sources);
-        self.readings.begin_refresh(&self.config, known);
-    }
-
-    /// Starts to apply the lists that were read.
-    pub(super) fn begin_refresh(&mut self, loaded: Loaded) {
-        match RunningReload::begin(loaded, self.protection.blocklist_mut(), &mut self.lists.sources) {
-            Ok(reload) => self.reload.begin(reload),
-            Err(error) => self.end_refresh(Err(error)),
-        }
-    }
-
     /// Ends a refresh that is in force, with its copies on disk, or that was refused.
-    pub(super) fn end_refresh(&mut self, refreshed: Result<Reloaded, DaemonError>) {
-        let lists = self.readings.refreshed().cloned().unwrap_or_default();
-        match &refreshed {
+    fn end_refresh(&mut self, lists: &BTreeSet<Arc<str>>, refreshed: &Result<Reloaded, DaemonError>) {
+        match refreshed {
             Ok(reloaded) => {
                 self.refreshing.refused = None;
                 let read = lists.iter().map(|list| &**list);
                 self.feeds.judge(read, |list| self.lists.is_held_back(list, self.protection.blocklist()));
-                self.refreshing.add(&lists, reloaded);
+                self.refreshing.add(lists, reloaded);
                 super::reload::tell_log(reloaded);
                 let Reloaded { entered, left, allowed, disallowed, .. } = reloaded;
                 if entered + left + allowed + disallowed > 0 {
-                    let names = told(&lists);
+                    let names = told(lists);
                     let (verb, lists) = ("refresh", names.as_str());
                     info!(
                         entered,
@@ -198,7 +213,7 @@ impl Owner {
             Err(error) => {
                 let message = format!(
                     "the fetched entries of {} are not in force: {}",
-                    told(&lists),
+                    told(lists),
                     error.brief().message
                 );
                 let remedy =
@@ -210,14 +225,14 @@ impl Owner {
                 self.refreshing.refused = Some(Fault { about: About::Lists, since, told, id: None });
             }
         }
-        self.readings.end_refresh();
-        let refreshed = refreshed.map(|_| ()).map_err(|error| error.brief());
+        self.readings.end();
+        let refreshed = refreshed.as_ref().map(|_| ()).map_err(DaemonError::brief);
         self.tell_refreshed(&|waiting| waiting.iter().all(|list| lists.contains(list)), &refreshed);
         self.read_next();
     }
 
     /// Replies to the clients whose lists are all fetched and read.
-    fn tell_refreshed(
+    pub(super) fn tell_refreshed(
         &mut self,
         are_read: &dyn Fn(&[Arc<str>]) -> bool,
         refreshed: &Result<(), Explanation>,

@@ -1,24 +1,142 @@
-//! A reload in the owner: requested, read, applied in pages, and then reported.
+//! Reloads, rollbacks and comparisons in the owner: requested, read, applied in pages, and then reported.
 
 use tracing::error;
 
-use super::diff::{Comparison, ComparisonInput as Compared, CurrentState};
+use super::commit::CommitError;
+use super::diff::{Comparison, CurrentState, gather};
 use super::error::DaemonError;
 use super::interfaces::{ModeChange, beyond};
+use super::jobs::Turn;
+use super::lists::ListToKeep;
 use super::owner::Owner;
-use super::reading::ReadResult;
-use super::reload::{self, Loaded, RunningReload};
+use super::reading::{ReadRequest, ReloadRequest, read};
+use super::refreshing::refresh;
+use super::reload::{self, AppliedReload, KnownList, Loaded, RunningReload};
 use super::settings;
 use crate::blocklist::Polarity;
 use crate::clock;
 use crate::config::Config;
 use crate::control::ReplyTo;
-use crate::control::wire::accept::Wrong;
+use crate::control::wire::accept::{Accept, Wrong};
 use crate::control::wire::diff;
 use crate::control::wire::reload::{Reply as Reloaded, Request};
 use crate::source::trouble::Phrasing;
 use crate::state::SaveOutcome;
 use crate::text::Explain;
+
+/// Reads a configuration and applies it.
+async fn reload(turn: Turn<Owner>, asked: ReloadRequest) {
+    let reloaded = carry_out(&turn, &asked).await;
+    turn.now(|owner| owner.end_reload(asked, reloaded));
+}
+
+async fn carry_out(turn: &Turn<Owner>, asked: &ReloadRequest) -> Result<Reloaded, DaemonError> {
+    let loaded = load(turn, asked).await?;
+    let reload = turn.now(|owner| owner.begin_reload(loaded, asked))?;
+    let AppliedReload { config, reloaded, to_keep, ends } = apply(turn, reload, asked.is_trial()).await?;
+    let mut reloaded = {
+        let mut owner = turn.hold();
+        owner.configuration.take_effect();
+        owner.follow(config, reloaded, asked).await
+    };
+    match asked.trial() {
+        // The reply does not wait for the copies: the trial runs.
+        Some((length, _)) => turn.now(|owner| {
+            reloaded.warnings.extend(owner.feeds.warnings_of_a_trial());
+            let until = owner.configuration.trial.begin_countdown(length);
+            owner.lists.save(owner.configuration.save_target(), to_keep);
+            owner.configuration.trial.set_expiries(ends);
+            reloaded.confirm_until = until.map(clock::on_the_wall);
+        }),
+        None => save(turn, to_keep, &mut reloaded).await,
+    }
+    Ok(reloaded)
+}
+
+async fn load(turn: &Turn<Owner>, asked: &ReloadRequest) -> Result<Loaded, DaemonError> {
+    let (source, known) = turn.now(|owner| (owner.configuration.source(), owner.known_lists()));
+    if asked.is_rollback {
+        return read(turn, move |sources| source.restore(&known, sources)).await;
+    }
+    // While copies are being written, none counts as missing.
+    let (is_writing, accept) = (turn.now(|owner| owner.lists.is_writing()), asked.request.accept.clone());
+    read(turn, move |sources| {
+        let known = if is_writing { known } else { sources.missed(known) };
+        source.load(&known, &accept, sources)
+    })
+    .await
+}
+
+/// Applies a reload that has begun, completely or not at all.
+pub async fn apply(
+    turn: &Turn<Owner>,
+    mut reload: RunningReload,
+    is_trial: bool,
+) -> Result<AppliedReload, CommitError> {
+    turn.now(|owner| owner.activity = Some("reloading"));
+    let applied = reload.run(turn).await;
+    turn.now(|owner| {
+        owner.activity = None;
+        let (blocklist, sources) = (owner.protection.blocklist_mut(), &mut owner.lists.sources);
+        match applied {
+            Ok(()) => Ok(reload.finish(is_trial, blocklist, sources)),
+            Err(error) => {
+                reload.give_back(blocklist, sources);
+                Err(error)
+            }
+        }
+    })
+}
+
+/// Saves the generation with these lists. Returns when it is on disk, or the disk has refused it.
+pub async fn save(turn: &Turn<Owner>, to_keep: Vec<ListToKeep>, reloaded: &mut Reloaded) {
+    turn.now(|owner| owner.lists.save(owner.configuration.save_target(), to_keep));
+    while turn.now(|owner| owner.lists.is_writing()) {
+        turn.event().await;
+    }
+    turn.now(|owner| {
+        reloaded.not_kept.extend(owner.lists.without_copies());
+        reloaded.not_kept.extend(owner.lists.gone(owner.protection.blocklist()));
+    });
+}
+
+/// Compares the files with what is in force.
+async fn diff(turn: Turn<Owner>, answer: ReplyTo<diff::Reply>) {
+    let found = compare(&turn).await;
+    // A client may have disconnected.
+    _ = answer.send(found.map_err(|error| super::serve::failure::of(&error)));
+    turn.now(|owner| {
+        owner.readings.end();
+        owner.read_next();
+    });
+}
+
+async fn compare(turn: &Turn<Owner>) -> Result<diff::Reply, DaemonError> {
+    let (source, known, guarded) =
+        turn.now(|owner| (owner.configuration.source(), owner.known_lists(), owner.guard.copied()));
+    let read = read(turn, move |sources| {
+        sources.writes = false;
+        let loaded = source.load(&known, &Accept::default(), sources)?;
+        Ok::<_, DaemonError>(gather(loaded, guarded))
+    });
+    let read = read.await?;
+    // A reload of the same files would be refused, too.
+    turn.now(|owner| owner.must_be_possible(&read.loaded().config))?;
+    let comparison = {
+        let mut owner = turn.hold();
+        let owner = &mut *owner;
+        let after = read.loaded().config.interfaces_besides(&owner.run.interfaces);
+        owner.look_at_links().await;
+        let then = owner.run.mode.unwrap_or(read.loaded().config.mode);
+        let modes = ModeChange { now: owner.mode(), then };
+        let interfaces = owner.interfaces.look_ahead(&after, modes, owner.protection.filter_mut()).await?;
+        let on_trial_until = owner.configuration.trial.until();
+        let waits = (!then.is_like(modes.now)).then(|| owner.configuration.waits_for(then));
+        let now = CurrentState { config: &owner.config, interfaces, mode: then, waits, on_trial_until };
+        Comparison::begin(read, now, owner.protection.blocklist())
+    };
+    Ok(comparison.run(turn).await)
+}
 
 impl Owner {
     /// Requests a reload, which is read outside the owner.
@@ -27,99 +145,57 @@ impl Owner {
         self.read_next();
     }
 
-    /// Starts the next reading, unless one runs.
-    pub(super) fn read_next(&mut self) {
-        self.refuse_beside_trial();
-        // A trial needs the copies of the lists in force for its rollback.
-        let waits = self.readings.is_trial_next() && self.lists.is_writing();
-        if self.readings.is_due() && !waits {
-            let known = reload::known(self.protection.blocklist(), &self.lists.sources);
-            let guarded = self.guard.copied();
-            let is_writing = self.lists.is_writing();
-            self.readings.begin(self.configuration.source(), known, guarded, is_writing);
-        }
-        self.read_stale();
-    }
-
     /// Requests a comparison of the files with what is in force.
     pub(super) fn read_for_diff(&mut self, answer: ReplyTo<diff::Reply>) {
         self.readings.ask_diff(answer);
         self.read_next();
     }
 
-    /// Passes the result of a reading to the operation that requested it.
-    pub(super) async fn take_reading(&mut self, read: Result<ReadResult, DaemonError>) {
-        // Files of the guard may have changed meanwhile. Their addresses are allowed before anything is
-        // blocked.
-        self.guard.look_at_files(&mut self.protection);
-        match read {
-            Ok(ReadResult::Reload(loaded)) if self.readings.refreshed().is_some() => {
-                self.begin_refresh(loaded)
-            }
-            Ok(ReadResult::Reload(loaded)) => self.begin_reload(Ok(loaded)),
-            Ok(ReadResult::Diff(read)) => self.begin_diff(read).await,
-            Err(error) if self.readings.is_for_diff() => self.end_diff(Err(error)),
-            Err(error) => self.begin_reload(Err(error)),
+    /// Begins the next reading, unless one runs.
+    pub(super) fn read_next(&mut self) {
+        self.refuse_beside_trial();
+        // A trial needs the copies of the lists in force for its rollback.
+        if self.readings.is_trial_next() && self.lists.is_writing() {
+            return;
+        }
+        if self.readings.is_refresh_next() && self.configuration.trial.refusal().is_some() {
+            return self.tell_refreshed(&|_| true, &Ok(()));
+        }
+        match self.readings.take_next() {
+            None => {}
+            Some(ReadRequest::Reload(asked)) => self.jobs.begin(|turn| reload(turn, asked)),
+            Some(ReadRequest::Diff(answer)) => self.jobs.begin(|turn| diff(turn, answer)),
+            Some(ReadRequest::Refresh(asked)) => self.jobs.begin(|turn| refresh(turn, asked)),
         }
     }
 
-    /// Starts a comparison, if a reload of the same files would be accepted.
-    async fn begin_diff(&mut self, read: Compared) {
-        let after = read.loaded().config.interfaces_besides(&self.run.interfaces);
-        if let Err(error) = self.must_be_possible(&read.loaded().config) {
-            return self.end_diff(Err(error));
-        }
-        self.look_at_links().await;
-        let then = self.run.mode.unwrap_or(read.loaded().config.mode);
-        let modes = ModeChange { now: self.mode(), then };
-        match self.interfaces.look_ahead(&after, modes, self.protection.filter_mut()).await {
-            Ok(interfaces) => {
-                let on_trial_until = self.configuration.trial.until();
-                let waits = (!then.is_like(modes.now)).then(|| self.configuration.waits_for(then));
-                let now =
-                    CurrentState { config: &self.config, interfaces, mode: then, waits, on_trial_until };
-                self.diff.begin(Comparison::begin(read, now, self.protection.blocklist()));
-            }
-            Err(error) => self.end_diff(Err(error.into())),
-        }
-    }
-
-    /// Replies to the client that requested the comparison.
-    pub(super) fn end_diff(&mut self, found: Result<diff::Reply, DaemonError>) {
-        self.readings.end_diff(found.map_err(|error| super::serve::failure::of(&error)));
-        self.read_next();
+    /// The lists whose files were read before.
+    pub(super) fn known_lists(&self) -> Vec<KnownList> {
+        reload::known(self.protection.blocklist(), &self.lists.sources)
     }
 
     /// Starts to apply a configuration, if it is valid.
-    fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
-        let reload = loaded
-            .and_then(|loaded| self.admit(loaded))
-            .and_then(|loaded| self.prepare_trial(loaded))
-            .and_then(|loaded| {
-                RunningReload::begin(loaded, self.protection.blocklist_mut(), &mut self.lists.sources)
-            });
-        let ends = self.configuration.trial.ends().filter(|_| self.readings.is_rollback());
-        let reload = reload.map(|reload| reload.ending_as(ends));
-        match reload {
-            Ok(reload) => self.reload.begin(reload),
-            Err(error) => self.end_reload(Err(error)),
-        }
-    }
-
-    /// Refuses what a start would refuse as well.
-    fn admit(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
+    fn begin_reload(
+        &mut self,
+        mut loaded: Loaded,
+        asked: &ReloadRequest,
+    ) -> Result<RunningReload, DaemonError> {
         self.must_be_possible(&loaded.config)?;
-        self.must_be_acceptable(&loaded.config)?;
+        self.must_be_acceptable(&loaded.config, &asked.request.accept)?;
         self.configuration.prepare(&mut loaded);
-        Ok(loaded)
+        self.prepare_trial(&loaded, asked)?;
+        let blocklist = self.protection.blocklist_mut();
+        let reload = RunningReload::begin(loaded, blocklist, &mut self.lists.sources)?;
+        let ends = self.configuration.trial.ends().filter(|_| asked.is_rollback);
+        Ok(reload.ending_as(ends))
     }
 
     /// Every name in `accept` must be that of a list or an interface.
-    fn must_be_acceptable(&self, config: &Config) -> Result<(), DaemonError> {
+    fn must_be_acceptable(&self, config: &Config, accept: &Accept) -> Result<(), DaemonError> {
         let lists: Vec<_> = config.lists.iter().map(|list| list.name.as_str()).collect();
         let interfaces = config.interfaces_besides(&self.run.interfaces);
         let filtered: Vec<_> = self.interfaces.filtered().into_iter().map(|(_, name)| name).collect();
-        match self.readings.accept().wrong(&lists, &interfaces, &filtered) {
+        match accept.wrong(&lists, &interfaces, &filtered) {
             None => Ok(()),
             Some(Wrong::Either(name)) => Err(DaemonError::AcceptsEither { name: name.to_owned() }),
             Some(Wrong::Unknown(name)) => {
@@ -140,47 +216,11 @@ impl Owner {
         if leaves_none { Err(DaemonError::LeavesNoInterface { filtered }) } else { possible }
     }
 
-    /// Ends a reload that was applied or undone. Its client gets the reply once the copies of the lists are
-    /// on disk.
-    pub(super) async fn finish_reload(&mut self, mut reload: RunningReload) {
-        let ends = self.readings.trial().map(|_| reload.take_ends(&self.lists.sources));
-        match reload.finish(self.protection.blocklist_mut(), &mut self.lists.sources) {
-            Ok((_, reloaded, to_keep)) if self.readings.refreshed().is_some() => {
-                self.reloaded = Some(reloaded);
-                self.lists.save(self.configuration.save_target(), to_keep);
-            }
-            Ok((config, mut reloaded, to_keep)) => {
-                self.configuration.take_effect();
-                reloaded = self.follow(config, reloaded).await;
-                match self.readings.trial().map(|(length, _)| length) {
-                    Some(length) => {
-                        reloaded.warnings.extend(self.feeds.warnings_of_a_trial());
-                        let until = self.configuration.trial.begin_countdown(length);
-                        self.lists.save(self.configuration.save_target(), to_keep);
-                        self.configuration.trial.set_expiries(ends);
-                        reloaded.confirm_until = until.map(clock::on_the_wall);
-                        self.end_reload(Ok(reloaded));
-                    }
-                    None => {
-                        self.reloaded = Some(reloaded);
-                        self.lists.save(self.configuration.save_target(), to_keep);
-                    }
-                }
-            }
-            Err(error) => self.end_reload(Err(error.into())),
-        }
-    }
-
     /// Handles the result of saving a generation.
     pub(super) fn note_copies(&mut self, outcome: Option<SaveOutcome>) {
         let are_all = self.lists.note(outcome, self.protection.blocklist());
         if are_all && let Some(stored) = self.lists.take_confirmed() {
             self.end_confirming(stored);
-        }
-        if are_all && let Some(mut reloaded) = self.reloaded.take() {
-            reloaded.not_kept.extend(self.lists.without_copies());
-            reloaded.not_kept.extend(self.lists.gone(self.protection.blocklist()));
-            self.end_reload(Ok(reloaded));
         }
         if are_all {
             self.read_next();
@@ -188,7 +228,7 @@ impl Owner {
     }
 
     /// Applies everything else in a configuration besides its entries.
-    async fn follow(&mut self, config: Config, mut reloaded: Reloaded) -> Reloaded {
+    async fn follow(&mut self, config: Config, mut reloaded: Reloaded, asked: &ReloadRequest) -> Reloaded {
         let before = std::mem::replace(&mut self.config, config);
         self.configuration.set_mode(self.mode());
         let is_other_mode = !self.config.mode.is_like(before.mode) && self.run.mode.is_none();
@@ -198,8 +238,7 @@ impl Owner {
             reloaded.warnings.push(settings::MODE_WAITS.to_owned());
         }
         self.feeds.follow(&self.config);
-        let is_tried = self.readings.trial().is_some();
-        reloaded.warnings.extend(self.crowdsec.warnings_of_gone(&self.config, is_tried));
+        reloaded.warnings.extend(self.crowdsec.warnings_of_gone(&self.config, asked.is_trial()));
         self.crowdsec.follow(&self.config);
         self.forget_feeds_that_are_gone();
         self.databases.follow(&self.config);
@@ -208,9 +247,10 @@ impl Owner {
         self.guard.settle(&mut self.protection);
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
-        let held_back = reloaded.held_back.iter().filter(|held| !self.is_put_back(&held.list));
+        let held_back = reloaded.held_back.iter();
+        let held_back = held_back.filter(|held| !(asked.is_rollback && self.is_put_back(&held.list)));
         let held_back = held_back.map(|held| (held.list.as_str(), self.stays_as_said(&held.list))).collect();
-        let (restores, renamed) = (self.readings.is_rollback(), &reloaded.renamed);
+        let (restores, renamed) = (asked.is_rollback, &reloaded.renamed);
         let reload = settings::ReloadContext { mood: Phrasing::Is, restores, renamed, held_back };
         let changed = settings::changed(&before, &self.config, &reload);
         reloaded.settings = mode.into_iter().chain(changed).collect();
@@ -218,18 +258,18 @@ impl Owner {
         self.capacity.shrink(&mut self.protection);
         self.counting.look(&self.protection);
         reloaded.warnings.extend(self.guard.warnings(self.protection.blocklist()));
-        self.follow_interfaces(&mut reloaded).await;
+        self.follow_interfaces(&mut reloaded, asked).await;
         reloaded
     }
 
-    /// Whether a rollback restored this list as the configuration has it. A list may have had another
+    /// Whether the rollback restored this list as the configuration has it. A list may have had another
     /// polarity then, because it was waiting for a file to be accepted.
     fn is_put_back(&self, name: &str) -> bool {
         let lists = self.protection.blocklist().lists();
         let said = self.config.lists.iter().find(|list| list.name.as_str() == name);
         let there = lists.find(name).map(|id| lists.get(id).polarity == Polarity::Allow);
         let is_as_said = said.zip(there).is_some_and(|(said, allows)| said.allows == allows);
-        is_as_said && self.readings.is_rollback() && !self.configuration.trial.has_lost(name)
+        is_as_said && !self.configuration.trial.has_lost(name)
     }
 
     /// Whether the entries of this list stay as long as the configuration says.
@@ -241,18 +281,18 @@ impl Owner {
     }
 
     /// Applies the interfaces of the configuration, and reports the changes.
-    async fn follow_interfaces(&mut self, reloaded: &mut Reloaded) {
+    async fn follow_interfaces(&mut self, reloaded: &mut Reloaded, asked: &ReloadRequest) {
         let (before, accepted) = (self.interfaces.filtered(), self.interfaces.accepted());
-        if self.readings.is_rollback() {
+        if asked.is_rollback {
             self.interfaces.take_back();
         }
-        let (names, accept) = (self.interface_names(), self.readings.accept());
-        let refused = match self.interfaces.follow(names, &accept, self.protection.filter_mut()) {
+        let (names, accept) = (self.interface_names(), &asked.request.accept);
+        let refused = match self.interfaces.follow(names, accept, self.protection.filter_mut()) {
             Ok(()) => self.look_again().await,
             Err(error) => vec![error],
         };
-        reloaded.warnings.extend(self.interfaces.accepted_in_vain(&accept));
-        if self.readings.trial().is_some() {
+        reloaded.warnings.extend(self.interfaces.accepted_in_vain(accept));
+        if asked.is_trial() {
             self.interfaces.try_out(&accepted);
         }
         let after = self.interfaces.filtered();
@@ -266,19 +306,15 @@ impl Owner {
     }
 
     /// Replies to all clients of this reload, and starts the reading for later requests.
-    fn end_reload(&mut self, mut reloaded: Result<Reloaded, DaemonError>) {
-        if self.readings.refreshed().is_some() {
-            self.end_refresh(reloaded);
-            return;
-        }
+    fn end_reload(&mut self, asked: ReloadRequest, mut reloaded: Result<Reloaded, DaemonError>) {
+        let (took, is_waited_for) = (self.readings.end(), !asked.waiting.is_empty());
         match &mut reloaded {
             Ok(reloaded) => {
-                self.end_well();
+                self.end_well(&asked);
                 // The time includes writing the copies, which the client waited for.
-                let took = self.readings.began().map(|began| began.elapsed().as_millis()).unwrap_or_default();
-                reloaded.milliseconds = u64::try_from(took).unwrap_or(u64::MAX);
+                reloaded.milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
                 // A rollback says nothing about the fetched files.
-                if !self.readings.is_rollback() {
+                if !asked.is_rollback {
                     let read = self.config.lists.iter().map(|list| list.name.as_str());
                     self.feeds.judge(read, |list| self.lists.is_held_back(list, self.protection.blocklist()));
                 }
@@ -286,29 +322,31 @@ impl Owner {
                     self.feeds.tidy();
                 }
                 reloaded.not_kept.extend(self.lists.without_config());
-                if self.readings.is_rollback() {
+                if asked.is_rollback {
                     super::report::log_reload("rollback", reloaded, !self.rolling_back.is_empty());
                     self.end_rolling_back(Ok(&*reloaded));
                 } else {
-                    super::report::log_reload("reload", reloaded, self.readings.is_waited_for());
+                    super::report::log_reload("reload", reloaded, is_waited_for);
                 }
             }
-            Err(error) if self.readings.is_rollback() => {
+            Err(error) if asked.is_rollback => {
                 self.configuration.trial.note_failed_rollback(error.brief());
                 self.end_rolling_back(Err(&*error));
             }
             Err(error) => {
-                if self.readings.trial().is_some() {
+                if asked.is_trial() {
                     self.end_without_trial();
                 }
                 self.configuration.note_refusal(error);
                 // Otherwise the client reports it.
-                if !self.readings.is_waited_for() {
+                if !is_waited_for {
                     error!("reload failed, nothing was changed: {}", error.brief());
                 }
             }
         }
-        self.readings.end(reloaded.map_err(|error| super::serve::failure::of(&error)));
+        let reply = reloaded.map_err(|error| super::serve::failure::of(&error));
+        // A client may have disconnected.
+        asked.waiting.into_iter().for_each(|answer| _ = answer.send(reply.clone()));
         self.mind_trial();
         self.read_next();
     }

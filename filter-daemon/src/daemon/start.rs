@@ -7,18 +7,19 @@
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::unistd::{Uid, geteuid};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tracing::{error, info, warn};
 
 use super::error::DaemonError;
 use super::feeds::FetchTools;
 use super::guard::{self, Guard};
 use super::log::meanwhile;
-use super::owner::{LoopEnd, Owner, Prepared, Signals};
+use super::owner::{self, LoopEnd, Owner, Prepared, Signals};
 use super::persistence::{self, EarlierRun};
 use super::pinned::AttachmentNote;
 use super::start_input::StartInput;
@@ -118,14 +119,16 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     owner.notify.ready(owner.summary());
     let mut signals = Signals { calls: requests, hangup, interfaces, addresses, children };
     let [terminate, interrupt] = &mut stop;
+    let shared = Arc::new(Mutex::new(owner));
     let by = tokio::select! {
-        ended = owner.work(&mut signals) => match ended {
+        ended = owner::work(&shared, &mut signals) => match ended {
             LoopEnd::Asked => DaemonEnd::Asked,
             LoopEnd::WithoutBroker(gone) => DaemonEnd::WithoutBroker(gone),
         },
         _ = terminate.recv() => DaemonEnd::Signal("SIGTERM"),
         _ = interrupt.recv() => DaemonEnd::Signal("SIGINT"),
     };
+    let mut owner = Arc::into_inner(shared).expect("jobs end with the loop").into_inner();
     owner.notify.stopping();
     // Another filterd may listen there soon.
     drop(shown);

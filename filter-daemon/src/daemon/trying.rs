@@ -3,6 +3,7 @@
 use super::error::DaemonError;
 use super::lists::explain_missing_copy;
 use super::owner::Owner;
+use super::reading::ReloadRequest;
 use super::reload::{ListFinding, Loaded, LoadedList};
 use super::serve::failure;
 use crate::blocklist::{ListId, ListInfo, Origin};
@@ -33,14 +34,18 @@ impl Owner {
     }
 
     /// Prepares the way back of a trial. It is on disk before anything is changed.
-    pub(super) fn prepare_trial(&mut self, loaded: Loaded) -> Result<Loaded, DaemonError> {
-        if self.readings.is_rollback() {
+    pub(super) fn prepare_trial(
+        &mut self,
+        loaded: &Loaded,
+        asked: &ReloadRequest,
+    ) -> Result<(), DaemonError> {
+        if asked.is_rollback {
             let lost = |list: &LoadedList| matches!(list.found, ListFinding::Doubted { targets: None, .. });
             let lost = loaded.lists.iter().filter(|list| lost(list)).map(|list| list.name.clone());
             self.configuration.trial.set_lost(lost.collect());
-            self.configuration.trial.set_found(&loaded);
+            self.configuration.trial.set_found(loaded);
         }
-        let Some((length, by)) = self.readings.trial() else { return Ok(loaded) };
+        let Some((length, by)) = asked.trial() else { return Ok(()) };
         if !self.configuration.is_any() {
             return Err(DaemonError::NothingToTry);
         }
@@ -50,16 +55,15 @@ impl Owner {
         let lists = self.protection.blocklist().lists().iter();
         let names = lists.filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| list.name.clone());
         let names = names.collect();
-        let (by, checksum) = (by.to_owned(), loaded.checksum);
-        let lists = self.lists_on_trial(&loaded);
-        let begun = self.configuration.begin_trial(length, (&by, checksum), names, lists);
+        let lists = self.lists_on_trial(loaded);
+        let begun = self.configuration.begin_trial(length, (by, loaded.checksum), names, lists);
         let remedy = "make the state directory writable and check its free space";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
         let lists = self.protection.blocklist().lists().iter();
         let readings = lists.filter_map(|(id, list)| Some((&list.name, self.lists.sources.of(id)?)));
         let unknown = self.configuration.hold_way_back(readings, true);
         self.lists.know_files(unknown);
-        Ok(loaded)
+        Ok(())
     }
 
     /// The lists in force that stay on trial, under their names on trial. Their new contents are not saved
@@ -103,14 +107,14 @@ impl Owner {
     }
 
     /// Records that a reload or a rollback is in force.
-    pub(super) fn end_well(&mut self) {
-        if self.readings.is_rollback() {
+    pub(super) fn end_well(&mut self, asked: &ReloadRequest) {
+        if asked.is_rollback {
             self.configuration.trial.end_rollback();
             self.configuration.note_rollback();
             self.configuration.drop_way_back();
             // Lists are restored too. Entries that were fetched meanwhile come with the next fetch.
             self.readings.forget_refresh();
-        } else if self.readings.trial().is_some() {
+        } else if asked.is_trial() {
             self.configuration.note_trial();
         } else {
             self.configuration.trial.forget();

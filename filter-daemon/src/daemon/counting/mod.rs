@@ -11,7 +11,6 @@ use tracing::error;
 
 use super::capacity::Capacity;
 use super::commit::Protection;
-use super::pages::OwnerParts;
 use crate::blocklist::{Change, ListChange, Timestamp};
 use crate::clock;
 use crate::text::Explain;
@@ -51,13 +50,13 @@ impl Counting {
         !is_reloading && (protection.blocklist().is_order_due() || may_clear)
     }
 
-    pub fn turn(&mut self, parts: &mut OwnerParts<'_>) {
+    /// Does the next page of work.
+    pub fn turn(&mut self, protection: &mut Protection, capacity: &mut Capacity) {
         if let Some(clearing) = &self.clearing
-            && parts.capacity.check_grace(clearing.after)
+            && capacity.check_grace(clearing.after)
         {
-            self.clear(parts.protection);
+            self.clear(protection);
         }
-        let protection = &mut *parts.protection;
         ListChange::Reorder.apply_to(protection.blocklist_mut(), clock::now());
         if protection.blocklist().is_relabelling() {
             // If the kernel refuses, packets are counted for the earlier list; nothing else depends on this.

@@ -2,6 +2,7 @@
 //! enforced is left out and told, and the rest goes on.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use filter_common::target::Target;
@@ -16,7 +17,7 @@ use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::LapiConfig;
 use crate::crowdsec::EntryChange;
-use crate::daemon::pages::{OwnerParts, Turn, Work};
+use crate::daemon::jobs::OwnerParts;
 use crate::text::{Explain, Explanation};
 
 /// Small pages share a turn up to this many targets, which takes about a millisecond.
@@ -193,6 +194,22 @@ impl Enforcing {
         }
     }
 
+    /// Enforces the next page, once there is room.
+    pub fn page(&mut self, parts: &mut OwnerParts<'_>) -> Option<ControlFlow<()>> {
+        if !self.make_room(parts) {
+            return None;
+        }
+        let mut targets = 0;
+        while targets < TOGETHER
+            && let Some(page) = self.pages.pop_front()
+        {
+            targets += page.parts.len();
+            self.enforce(page, parts);
+        }
+        self.write(parts);
+        Some(if self.pages.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
     /// Whether there is room for all that enters. It is asked once for all, so that tables grow once.
     fn make_room(&mut self, parts: &mut OwnerParts<'_>) -> bool {
         while let Some((list, targets)) = self.entering.first_key_value() {
@@ -287,23 +304,6 @@ impl Enforcing {
         if let Some(source) = source {
             self.refused.entry(source).or_default().add(RefusedEntries { changes, why: Some(why) });
         }
-    }
-}
-
-impl Work for Enforcing {
-    fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
-        if !self.make_room(parts) {
-            return Turn::Wait;
-        }
-        let mut targets = 0;
-        while targets < TOGETHER
-            && let Some(page) = self.pages.pop_front()
-        {
-            targets += page.parts.len();
-            self.enforce(page, parts);
-        }
-        self.write(parts);
-        if self.pages.is_empty() { Turn::Done } else { Turn::More }
     }
 }
 

@@ -14,6 +14,7 @@ mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use tracing::warn;
 
 use super::commit::Protection;
 use super::feeds::FetchTools;
-use super::pages::{OwnerParts, Slot};
+use super::jobs::OwnerParts;
 use crate::blocklist::{BY_CROWDSEC, Blocklist, Bookmark, Origin, Record};
 use crate::clock;
 use crate::command::render::figure::counted_as;
@@ -51,7 +52,7 @@ pub struct CrowdSec {
     /// The number of polls begun.
     begun: u64,
     /// The differences that are being brought into the blocklist.
-    work: Slot<Enforcing>,
+    work: Option<Enforcing>,
     /// What was brought into it, and may not be on disk yet.
     unwritten: UnwrittenEntries,
     /// The decisions of LAPIs that the configuration no longer names, by the LAPI's name. They are in force until
@@ -83,7 +84,7 @@ impl CrowdSec {
             sources: Vec::new(),
             running: JoinSet::new(),
             begun: 0,
-            work: Slot::empty(),
+            work: None,
             unwritten: UnwrittenEntries::default(),
             gone: BTreeMap::new(),
             has_moved: false,
@@ -156,7 +157,7 @@ impl CrowdSec {
         let poll =
             self.sources.iter().filter_map(LapiSource::until_due).min().filter(|_| self.means.can_fetch());
         let is_due = self.has_moved || self.may_release();
-        let release = (is_due && self.work.get().is_none()).then_some(Duration::ZERO);
+        let release = (is_due && self.work.is_none()).then_some(Duration::ZERO);
         poll.into_iter().chain(self.until_report()).chain(release).min()
     }
 
@@ -167,12 +168,14 @@ impl CrowdSec {
         !self.gone.is_empty() && have_answered && !self.is_on_trial
     }
 
-    /// Starts the polls that are due, and releases what is not configured any more.
-    pub fn mind(&mut self, is_on_trial: bool, protection: &Protection) {
+    /// Starts the polls that are due. Returns whether there is something to enforce or release.
+    pub fn mind(&mut self, is_on_trial: bool) -> bool {
         self.is_on_trial = is_on_trial;
-        if self.has_moved || self.may_release() {
-            self.enforce(protection);
-        }
+        self.begin_polls();
+        self.has_moved || self.may_release()
+    }
+
+    fn begin_polls(&mut self) {
         if !self.means.can_fetch() {
             return;
         }
@@ -247,8 +250,8 @@ impl CrowdSec {
         }
     }
 
-    /// Records what ended, and begins to enforce the differences.
-    pub fn note(&mut self, event: CrowdSecEvent, protection: &Protection) {
+    /// Records what ended.
+    pub fn note(&mut self, event: CrowdSecEvent) {
         match event {
             CrowdSecEvent::Polled(ended) => {
                 let Some(source) = self.sources.iter_mut().find(|source| source.is_running(&ended)) else {
@@ -274,13 +277,12 @@ impl CrowdSec {
                 }
             }
         }
-        self.enforce(protection);
     }
 
-    /// Begins to enforce what is new, unless something is being enforced.
-    pub fn enforce(&mut self, protection: &Protection) {
-        if self.work.get().is_some() {
-            return;
+    /// Begins to enforce what is new. Returns false if there is nothing, or if something is being enforced.
+    pub fn begin_to_enforce(&mut self, protection: &Protection) -> bool {
+        if self.work.is_some() {
+            return false;
         }
         self.has_moved = false;
         let blocklist = protection.blocklist();
@@ -299,36 +301,26 @@ impl CrowdSec {
             let gone = std::mem::take(&mut self.gone).into_values();
             work.release(gone.flat_map(DecisionBook::into_entries));
         }
-        if !work.is_empty() {
-            self.work.begin(work);
+        self.work = (!work.is_empty()).then_some(work);
+        self.work.is_some()
+    }
+
+    /// Enforces the next page, once there is room, and then what is new.
+    pub fn enforce_page(&mut self, parts: &mut OwnerParts<'_>) -> Option<ControlFlow<()>> {
+        if let Some(work) = &mut self.work
+            && work.page(parts)?.is_continue()
+        {
+            return Some(ControlFlow::Continue(()));
         }
-    }
-
-    /// Whether a page can be enforced now.
-    pub fn is_due(&self) -> bool {
-        self.work.is_due()
-    }
-
-    /// Lets enforcement try again after an event.
-    pub fn wake(&mut self) {
-        self.work.wake();
-    }
-
-    /// The interval for checking whether enforcement can go on, if it waits.
-    pub fn poll(&self) -> Option<Duration> {
-        self.work.poll()
-    }
-
-    /// Enforces a page if one is due.
-    pub fn turn(&mut self, parts: &mut OwnerParts<'_>) {
-        let Some(done) = self.work.turn(parts) else { return };
+        let done = self.work.take()?;
         done.tell_log();
         for (name, refused) in done.into_refused() {
             if let Some(source) = self.named(&name) {
                 source.note_refused(refused);
             }
         }
-        self.enforce(parts.protection);
+        let goes_on = self.begin_to_enforce(parts.protection);
+        Some(if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     }
 
     /// The addresses where LAPIs on other hosts were last reached. Lists must not block them.

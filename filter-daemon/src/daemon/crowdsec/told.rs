@@ -33,7 +33,7 @@ impl CrowdSec {
     pub fn status(&self, guarded: &BTreeMap<Arc<str>, u64>) -> Vec<crowdsec::CrowdSecState> {
         // What a kill would lose is not called enforced yet.
         let pending =
-            |name: &str| self.work.get().map_or(0, |work| work.pending(name)) + self.unwritten.of(name);
+            |name: &str| self.work.as_ref().map_or(0, |work| work.pending(name)) + self.unwritten.of(name);
         self.sources.iter().map(|source| source.status(pending(&source.config.name), guarded)).collect()
     }
 }

@@ -14,7 +14,7 @@ use filter_common::ports::Clause;
 use filter_common::target::Target;
 
 use super::interfaces::InterfacePreview;
-use super::pages::{OwnerParts, Turn, Work};
+use super::jobs::{HasParts, Turn};
 use super::reload::{ListFinding, Loaded, settings_of};
 use super::settings;
 use crate::blocklist::{
@@ -53,7 +53,6 @@ pub struct CurrentState<'a> {
 /// A comparison that is in progress.
 pub struct Comparison {
     lists: Vec<ComparedList>,
-    stage: ComparisonStage,
     peers: Vec<Peer>,
     /// Lists whose new contents count instead of their entries in force.
     replaced: HashSet<ListId>,
@@ -100,16 +99,6 @@ struct ComparedList {
     needed: Vec<(String, u64)>,
 }
 
-/// The next thing to do.
-enum ComparisonStage {
-    /// Find the entries to add: from this position of this list on.
-    Come { list: usize, from: usize },
-    /// Find the entries to remove: of this list, after this target.
-    Go { list: usize, after: Option<Target> },
-    /// Check the peers from this index on.
-    Peers(usize),
-}
-
 impl Comparison {
     /// Starts to compare the files with what is in force.
     pub fn begin(read: ComparisonInput, now: CurrentState<'_>, blocklist: &Blocklist) -> Self {
@@ -144,12 +133,10 @@ impl Comparison {
             later: without(settings.unpaused()),
             then: settings_of(&loaded.config).strictness(),
         };
-        let stage = ComparisonStage::Come { list: 0, from: 0 };
         let plan = loaded.plan(blocklist);
         let reaching = reaching(&plan, &loaded.config, blocklist);
         let mut this = Self {
             lists: Vec::new(),
-            stage,
             peers,
             replaced: HashSet::new(),
             reaching,
@@ -161,8 +148,17 @@ impl Comparison {
         this
     }
 
-    /// The result of the comparison.
-    pub fn into_reply(self) -> Reply {
+    /// Compares page by page.
+    pub async fn run<S: HasParts>(mut self, turn: &Turn<S>) -> Reply {
+        for mut list in std::mem::take(&mut self.lists) {
+            self.come(&mut list, turn).await;
+            self.go(&mut list, turn).await;
+            self.tell(list);
+        }
+        let mut from = 0;
+        while from < self.peers.len() {
+            from = turn.page(|parts| self.look_at_peers(from, parts.protection.blocklist())).await;
+        }
         self.reply
     }
 
@@ -226,69 +222,78 @@ impl Comparison {
         self.lists.push(ComparedList { continues, targets, told, goes_on, is_alike, stay, needed });
     }
 
-    fn come(&mut self, list: usize, from: usize, blocklist: &Blocklist) -> ComparisonStage {
-        let Some(compared) = self.lists.get_mut(list) else { return ComparisonStage::Peers(0) };
-        let page = compared.targets.page(from, PAGE);
-        if page.is_empty() {
-            let needed = std::mem::take(&mut compared.needed);
-            let name = &compared.told.name;
-            let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list \"{name}\"") };
-            self.reply.warnings.extend(well_known::sentence(&format!("{what} would have new"), needed));
-            return ComparisonStage::Go { list, after: None };
+    /// Finds the entries to add.
+    async fn come<S: HasParts>(&mut self, list: &mut ComparedList, turn: &Turn<S>) {
+        let mut from = 0;
+        loop {
+            let page = list.targets.page(from, PAGE);
+            if page.is_empty() {
+                break;
+            }
+            from += page.len();
+            turn.page(|parts| self.come_page(list, &page, parts.protection.blocklist())).await;
         }
-        let alive = compared.continues.alive();
-        let absent = blocklist.not_on(alive, &page);
-        compared.stay += (page.len() - absent.len()) as u64;
-        let come = match alive.filter(|_| compared.goes_on) {
+        let name = &list.told.name;
+        let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list \"{name}\"") };
+        let needed = std::mem::take(&mut list.needed);
+        self.reply.warnings.extend(well_known::sentence(&format!("{what} would have new"), needed));
+    }
+
+    fn come_page(&mut self, list: &mut ComparedList, page: &Targets, blocklist: &Blocklist) {
+        let alive = list.continues.alive();
+        let absent = blocklist.not_on(alive, page);
+        list.stay += (page.len() - absent.len()) as u64;
+        let come = match alive.filter(|_| list.goes_on) {
             Some(id) => blocklist.new_on(id, &absent),
             None => absent,
         };
-        compared.told.come += come.len() as u64;
-        if !compared.told.allows {
-            well_known::add(&mut compared.needed, well_known::counted(&come));
+        list.told.come += come.len() as u64;
+        if !list.told.allows {
+            well_known::add(&mut list.needed, well_known::counted(&come));
         }
-        note(&mut self.reply, &compared.told, &come, true);
-        ComparisonStage::Come { list, from: from + page.len() }
+        note(&mut self.reply, &list.told, &come, true);
     }
 
-    fn go(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> ComparisonStage {
-        let Some(compared) = self.lists.get_mut(list) else { return ComparisonStage::Peers(0) };
-        let (now, is_replaced) = (compared.continues.id(), compared.continues.replaced().is_some());
-        let entries = now.map_or(0, |id| blocklist.lists().get(id).entries);
-        let is_more = entries > compared.stay + compared.told.go;
-        if let Some(id) = now.filter(|_| is_more) {
-            let goes = |target| is_replaced || !compared.targets.contains(target);
-            let (over, next) = blocklist.to_release(id, after, goes);
-            compared.told.go += over.len() as u64;
-            note(&mut self.reply, &compared.told, &over, false);
-            if next.is_some() {
-                return ComparisonStage::Go { list, after: next };
-            }
+    /// Finds the entries to remove.
+    async fn go<S: HasParts>(&mut self, list: &mut ComparedList, turn: &Turn<S>) {
+        let mut after = Some(None);
+        while let Some(from) = after {
+            let page = turn.page(|parts| self.go_page(list, from, parts.protection.blocklist()));
+            after = page.await.map(Some);
         }
+    }
+
+    /// Finds those of a page after this target. Returns its last target if there may be more.
+    fn go_page(
+        &mut self,
+        list: &mut ComparedList,
+        after: Option<Target>,
+        blocklist: &Blocklist,
+    ) -> Option<Target> {
+        let id = list.continues.id()?;
+        let is_replaced = list.continues.replaced().is_some();
+        if blocklist.lists().get(id).entries <= list.stay + list.told.go {
+            return None;
+        }
+        let goes = |target| is_replaced || !list.targets.contains(target);
+        let (over, next) = blocklist.to_release(id, after, goes);
+        list.told.go += over.len() as u64;
+        note(&mut self.reply, &list.told, &over, false);
+        next
+    }
+
+    /// Reports a list if it would change.
+    fn tell(&mut self, list: ComparedList) {
         let ListDifference {
             was, ports_before, direction_before, allows_before, new, gone, come, go, ..
-        } = &compared.told;
+        } = &list.told;
         let is_called_otherwise = was.is_some() || *new || *gone;
         let means_other = ports_before.is_some() || direction_before.is_some() || allows_before.is_some();
         if is_called_otherwise || means_other || *come > 0 || *go > 0 {
-            self.reply.lists.push(compared.told.clone());
+            self.reply.lists.push(list.told);
         } else {
-            self.reply.unchanged += u64::from(compared.is_alike);
+            self.reply.unchanged += u64::from(list.is_alike);
         }
-        ComparisonStage::Come { list: list + 1, from: 0 }
-    }
-}
-
-impl Work for Comparison {
-    fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
-        let blocklist = parts.protection.blocklist();
-        self.stage = match self.stage {
-            ComparisonStage::Come { list, from } => self.come(list, from, blocklist),
-            ComparisonStage::Go { list, after } => self.go(list, after, blocklist),
-            ComparisonStage::Peers(from) if from >= self.peers.len() => return Turn::Done,
-            ComparisonStage::Peers(from) => ComparisonStage::Peers(self.look_at_peers(from, blocklist)),
-        };
-        Turn::More
     }
 }
 

@@ -23,9 +23,9 @@ use super::super::capacity::Capacity;
 use super::super::commit::Protection;
 use super::super::diff::{Comparison, CurrentState, PeerRole, Peers, gather_with};
 use super::super::interfaces::InterfacePreview;
-use super::super::pages::{OwnerParts, Turn, Work};
+use super::super::jobs::{HasParts, OwnerParts, run_alone};
 use super::super::persistence::{self, Persistence};
-use super::super::reload::{RunningReload, begin_with};
+use super::super::reload::{AppliedReload, RunningReload, begin_with};
 use super::super::serve::GuardReport;
 use super::*;
 use crate::blocklist::{Reach, Targets};
@@ -126,6 +126,13 @@ struct GuardScenario<'a> {
     kernel: KernelInMemory,
 }
 
+impl HasParts for GuardScenario<'_> {
+    fn parts(&mut self) -> OwnerParts<'_> {
+        let Self { protection, capacity, persistence, sources, .. } = self;
+        OwnerParts { protection, capacity, persistence, sources }
+    }
+}
+
 impl<'a> GuardScenario<'a> {
     /// Starts: guarded addresses are added first, and apply to the first packet.
     fn begin(seed: u64, mut blocklist: Blocklist, persistence: &'a mut Persistence) -> Self {
@@ -197,9 +204,8 @@ impl<'a> GuardScenario<'a> {
             waits: None,
             on_trial_until: None,
         };
-        let mut diff = Comparison::begin(read, now, blocklist);
-        while self.turn(&mut diff) != Turn::Done {}
-        let reply = diff.into_reply();
+        let diff = Comparison::begin(read, now, blocklist);
+        let reply = run_alone(self, async |turn| diff.run(turn).await, |_| {});
         [reply.cut, reply.cut_later].map(|cuts| cuts.iter().map(|cut| cut.address.parse().unwrap()).collect())
     }
 
@@ -207,23 +213,21 @@ impl<'a> GuardScenario<'a> {
         let blocklist = self.protection.blocklist_mut();
         let loaded = loaded(plan, blocklist, &self.sources);
         let mut reload = RunningReload::begin(loaded, blocklist, &mut self.sources).unwrap();
-        loop {
-            let turn = self.turn(&mut reload);
-            self.must_pass(plan);
-            match turn {
-                Turn::Done => break,
-                Turn::More => {}
-                Turn::Wait => {
-                    let (filter, blocklist) = self.protection.parts();
-                    if filter.is_growing() {
-                        filter.grow(blocklist).unwrap();
-                    }
-                    self.capacity.everybody_has_seen(&self.protection);
+        let done = run_alone(
+            &mut *self,
+            async |turn| reload.run(turn).await,
+            |this| {
+                this.must_pass(plan);
+                let (filter, blocklist) = this.protection.parts();
+                if filter.is_growing() {
+                    filter.grow(blocklist).unwrap();
                 }
-            }
-        }
-        let (config, reloaded, _) =
-            reload.finish(self.protection.blocklist_mut(), &mut self.sources).unwrap();
+                this.capacity.everybody_has_seen(&this.protection);
+            },
+        );
+        done.unwrap();
+        let finished = reload.finish(false, self.protection.blocklist_mut(), &mut self.sources);
+        let AppliedReload { config, reloaded, .. } = finished;
         self.config = config;
         told.reloads += 1;
         told.wide += u64::from(reloaded.warnings.iter().any(|warning| warning.contains("is wider than")));
@@ -285,11 +289,6 @@ impl<'a> GuardScenario<'a> {
     fn commit(&mut self, change: &Change) {
         self.protection.commit(change, clock::now()).unwrap();
         self.must_pass(change);
-    }
-
-    fn turn(&mut self, work: &mut impl Work) -> Turn {
-        let (protection, capacity, sources) = (&mut self.protection, &mut self.capacity, &self.sources);
-        work.turn(&mut OwnerParts { protection, capacity, persistence: self.persistence, sources })
     }
 
     /// Does the same as the loop after each event.

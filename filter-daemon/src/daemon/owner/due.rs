@@ -1,11 +1,10 @@
-//! Does work that is due: pages, expiry, and regular checks.
+//! Does work that is due: expiry and regular checks.
 
 use std::time::Duration;
 
 use super::Owner;
 use crate::clock;
 use crate::daemon::capacity::Capacity;
-use crate::daemon::pages::OwnerParts;
 use crate::daemon::turns::LastCheck;
 use crate::host::ProtectedAddress;
 
@@ -13,10 +12,9 @@ use crate::host::ProtectedAddress;
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
 impl Owner {
-    /// The time until work is due.
-    pub(super) fn until_deadline(&self) -> Duration {
-        let polls =
-            [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll(), self.crowdsec.poll()];
+    /// The time until work is due, beside that of jobs which are tried again at this interval.
+    pub(super) fn until_deadline(&self, jobs: Option<Duration>) -> Duration {
+        let polls = [Capacity::poll(&self.protection), jobs];
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
         let expiry = self.expiry.until_due(&self.protection, &self.capacity);
         let (persistence, interfaces) = (self.persistence.until_due(), self.interfaces.until_due());
@@ -40,22 +38,8 @@ impl Owner {
         deadlines.into_iter().flatten().fold(minded, Duration::min)
     }
 
-    pub(super) async fn do_what_is_due(&mut self) {
-        if self.until_deadline().is_zero() {
-            self.wake();
-            self.mind_deadlines().await;
-        }
-        self.turn_page().await;
-    }
-
-    /// Wakes work that waits, after an event that it may have waited for.
-    pub(super) fn wake(&mut self) {
-        self.pages.wake();
-        self.reload.wake();
-        self.crowdsec.wake();
-    }
-
-    async fn mind_deadlines(&mut self) {
+    /// Does everything whose time has come.
+    pub(super) async fn mind_deadlines(&mut self) {
         self.minded = LastCheck(clock::instant());
         self.tell_manager();
         if self.time.look() {
@@ -68,7 +52,9 @@ impl Owner {
         }
         self.guard.mind(&mut self.protection);
         self.feeds.mind(|| self.guard.own());
-        self.crowdsec.mind(self.configuration.trial.is_on(), &self.protection);
+        if self.crowdsec.mind(self.configuration.trial.is_on()) {
+            self.enforce_decisions();
+        }
         if self.crowdsec.must_report() {
             let snapshot = self.snapshot();
             self.crowdsec.report(&snapshot, self.counting.dropped_by_list(&self.protection), false);
@@ -103,26 +89,15 @@ impl Owner {
         self.notify = notify;
     }
 
-    async fn turn_page(&mut self) {
-        let mut parts = OwnerParts {
-            protection: &mut self.protection,
-            capacity: &mut self.capacity,
-            persistence: &mut self.persistence,
-            sources: &self.lists.sources,
-        };
-        if self.pages.are_due() {
-            self.pages.turn(&mut parts);
-        }
-        if self.counting.is_due(parts.protection, parts.capacity, self.reload.get().is_some()) {
-            self.counting.turn(&mut parts);
-        }
-        self.crowdsec.turn(&mut parts);
-        let (reload, diff) = (self.reload.turn(&mut parts), self.diff.turn(&mut parts));
-        if let Some(reload) = reload {
-            self.finish_reload(reload).await;
-        }
-        if let Some(diff) = diff {
-            self.end_diff(Ok(diff.into_reply()));
+    /// Whether a page of counting is due.
+    pub(super) fn must_count(&self) -> bool {
+        self.counting.is_due(&self.protection, &self.capacity, self.activity.is_some())
+    }
+
+    /// Does a page of counting if one is due.
+    pub(super) fn count_page(&mut self) {
+        if self.must_count() {
+            self.counting.turn(&mut self.protection, &mut self.capacity);
         }
     }
 }

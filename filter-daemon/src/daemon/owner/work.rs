@@ -1,7 +1,9 @@
 //! The main loop: the events that wake it, its work for each event, and why it ends.
 
+use std::sync::Arc;
+
 use tokio::signal::unix::Signal;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tracing::info;
 
 use super::Owner;
@@ -9,9 +11,8 @@ use crate::clock;
 use crate::control::Call;
 use crate::control::wire::reload::Request;
 use crate::daemon::crowdsec::CrowdSecEvent;
-use crate::daemon::error::DaemonError;
 use crate::daemon::feeds::EndedFetch;
-use crate::daemon::reading::ReadResult;
+use crate::daemon::jobs::{Jobs, JobsOutlook};
 use crate::daemon::turns::NextTurn;
 use crate::host::ProtectedAddress;
 use crate::journal::NotWritten;
@@ -40,107 +41,128 @@ pub enum LoopEnd {
 
 /// Work of the owner that no request asked for.
 enum OwnerEvent {
-    /// A page of work, or a deadline that has passed.
+    /// A job's turn, or a deadline that has passed.
     Due,
     Hangup,
     ChildEnded,
     InterfaceChanged,
     AddressChanged,
     Facts(Result<Vec<ProtectedAddress>, String>),
-    Loaded(Box<Result<ReadResult, DaemonError>>),
     Saved(Option<SaveOutcome>),
     Fetched(Box<EndedFetch>),
     CrowdSec(Box<CrowdSecEvent>),
     GraceIsOver(std::io::Result<()>),
+    /// Something that a job awaits has happened.
+    JobWoken,
     Watched,
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
 }
 
-impl Owner {
-    /// Serves requests, signals and timers until another filterd asks this one to end, or the broker ends.
-    pub async fn work(&mut self, signals: &mut Signals) -> LoopEnd {
-        self.lists.write_next();
-        self.begin_to_fetch();
-        self.counting.look(&self.protection);
-        loop {
-            let next = self.next(signals).await;
-            if !matches!(next, NextTurn::Call(_) | NextTurn::Own(OwnerEvent::Due)) {
-                self.wake();
+/// Serves requests, signals and timers until another filterd asks this one to end, or the broker ends.
+pub async fn work(shared: &Arc<Mutex<Owner>>, signals: &mut Signals) -> LoopEnd {
+    let mut jobs = Jobs::of(shared.clone());
+    shared.lock().await.begin_work();
+    loop {
+        let new = std::mem::take(&mut shared.lock().await.jobs);
+        if !new.is_empty() {
+            // These may begin others.
+            jobs.begin(new).await;
+            continue;
+        }
+        // Sends the answers first, before work that no client waits for, and lets new requests arrive.
+        tokio::task::yield_now().await;
+        let mut owner = shared.lock().await;
+        if owner.settle_changes() {
+            jobs.wake();
+        }
+        if jobs.is_empty() && owner.ends_for_another() {
+            return LoopEnd::Asked;
+        }
+        match owner.next(signals, jobs.outlook()).await {
+            NextTurn::Call(call) => {
+                owner.look_before(&call).await;
+                owner.serve(call);
             }
-            match next {
-                NextTurn::Call(call) => {
-                    self.look_before(&call).await;
-                    self.serve(call);
+            NextTurn::Own(OwnerEvent::Due) => {
+                if owner.until_deadline(jobs.poll()).is_zero() {
+                    jobs.wake();
+                    owner.mind_deadlines().await;
                 }
-                NextTurn::Own(OwnerEvent::Due) => self.do_what_is_due().await,
-                NextTurn::Own(OwnerEvent::ChildEnded) => {
-                    if let Some(gone) = self.protection.filter_mut().obituary() {
-                        return LoopEnd::WithoutBroker(gone);
-                    }
-                }
-                NextTurn::Own(OwnerEvent::Hangup) => {
-                    info!("SIGHUP received: reloading the configuration");
-                    self.read(Request::default(), None);
-                }
-                NextTurn::Own(OwnerEvent::Loaded(loaded)) => self.take_reading(*loaded).await,
-                NextTurn::Own(OwnerEvent::Saved(outcomes)) => self.note_copies(outcomes),
-                NextTurn::Own(OwnerEvent::Fetched(came)) => self.note_fetched(*came),
-                NextTurn::Own(OwnerEvent::CrowdSec(event)) => self.note_crowdsec(*event),
-                NextTurn::Own(OwnerEvent::GraceIsOver(result)) => self.capacity.end_grace(result),
-                NextTurn::Own(OwnerEvent::Compacted(written)) => {
-                    self.persistence.compact(self.protection.blocklist(), clock::now(), written);
-                }
-                NextTurn::Own(OwnerEvent::InterfaceChanged) => {
-                    // A renamed interface may change the reasons that its addresses are guarded for.
-                    self.guard.mark_stale();
-                    _ = self.look_again().await;
-                }
-                NextTurn::Own(OwnerEvent::Watched) => self.sampling.mind(&mut self.protection),
-                NextTurn::Own(OwnerEvent::AddressChanged) => self.guard.mark_stale(),
-                NextTurn::Own(OwnerEvent::Facts(found)) => self.guard.take(found, &mut self.protection),
+                owner.count_page();
+                drop(owner);
+                jobs.turn().await;
             }
-            // Sends the answers first, before work that no client waits for, and lets new requests arrive.
-            tokio::task::yield_now().await;
-            self.persistence.write_soon(self.protection.take_records());
-            if self.capacity.settle(&mut self.protection) {
-                self.wake();
-            }
-            self.persistence.keep_up(self.protection.blocklist(), clock::now());
-            self.capacity.shrink_in_time(&mut self.protection);
-            if self.has_nothing_under_way()
-                && let Some(successor) = self.successor.take()
-                && self.agree_to_end(successor)
-            {
-                return LoopEnd::Asked;
+            NextTurn::Own(event) => {
+                jobs.wake();
+                if let Some(end) = owner.note(event).await {
+                    return end;
+                }
             }
         }
     }
+}
 
-    fn has_nothing_under_way(&self) -> bool {
-        let is_reloading = self.reload.get().is_some() || self.reloaded.is_some();
-        self.pages.is_empty() && self.readings.is_idle() && !is_reloading
+impl Owner {
+    fn begin_work(&mut self) {
+        self.lists.write_next();
+        self.begin_to_fetch();
+        self.counting.look(&self.protection);
     }
 
-    fn has_pages_due(&self) -> bool {
-        let is_reloading = self.reload.get().is_some();
-        self.pages.are_due()
-            || self.reload.is_due()
-            || self.diff.is_due()
-            || self.crowdsec.is_due()
-            || self.counting.is_due(&self.protection, &self.capacity, is_reloading)
+    async fn note(&mut self, event: OwnerEvent) -> Option<LoopEnd> {
+        match event {
+            OwnerEvent::Due | OwnerEvent::JobWoken => {}
+            OwnerEvent::ChildEnded => {
+                return self.protection.filter_mut().obituary().map(LoopEnd::WithoutBroker);
+            }
+            OwnerEvent::Hangup => {
+                info!("SIGHUP received: reloading the configuration");
+                self.read(Request::default(), None);
+            }
+            OwnerEvent::Saved(outcome) => self.note_copies(outcome),
+            OwnerEvent::Fetched(came) => self.note_fetched(*came),
+            OwnerEvent::CrowdSec(event) => self.note_crowdsec(*event),
+            OwnerEvent::GraceIsOver(result) => self.capacity.end_grace(result),
+            OwnerEvent::Compacted(written) => {
+                self.persistence.compact(self.protection.blocklist(), clock::now(), written);
+            }
+            OwnerEvent::InterfaceChanged => {
+                // A renamed interface may change the reasons that its addresses are guarded for.
+                self.guard.mark_stale();
+                _ = self.look_again().await;
+            }
+            OwnerEvent::Watched => self.sampling.mind(&mut self.protection),
+            OwnerEvent::AddressChanged => self.guard.mark_stale(),
+            OwnerEvent::Facts(found) => self.guard.take(found, &mut self.protection),
+        }
+        None
+    }
+
+    /// Completes what an event has changed. Returns true if jobs that wait can go on.
+    fn settle_changes(&mut self) -> bool {
+        self.persistence.write_soon(self.protection.take_records());
+        let can_go_on = self.capacity.settle(&mut self.protection);
+        self.persistence.keep_up(self.protection.blocklist(), clock::now());
+        self.capacity.shrink_in_time(&mut self.protection);
+        can_go_on
+    }
+
+    /// Whether another filterd has asked this one to end, and may replace it.
+    fn ends_for_another(&mut self) -> bool {
+        self.readings.is_idle() && self.successor.take().is_some_and(|successor| self.agree_to_end(successor))
     }
 
     /// The next event. Requests and the owner's own work take turns; of the own work, rare events come first.
-    async fn next(&mut self, signals: &mut Signals) -> NextTurn<Call, OwnerEvent> {
-        let sleep = self.until_deadline();
-        let is_due = sleep.is_zero() || self.has_pages_due();
+    async fn next(&mut self, signals: &mut Signals, jobs: JobsOutlook) -> NextTurn<Call, OwnerEvent> {
+        let sleep = self.until_deadline(jobs.poll);
+        let is_due = sleep.is_zero() || jobs.are_due || self.must_count();
         let Signals { calls, hangup, interfaces, addresses, children } = signals;
         let own = async {
             tokio::select! {
                 biased;
                 Some(()) = children.recv() => OwnerEvent::ChildEnded,
                 result = self.capacity.grace_period() => OwnerEvent::GraceIsOver(result),
-                loaded = self.readings.read() => OwnerEvent::Loaded(Box::new(loaded)),
+                () = jobs.woken() => OwnerEvent::JobWoken,
                 outcomes = self.lists.written() => OwnerEvent::Saved(outcomes),
                 fetched = self.feeds.fetched() => OwnerEvent::Fetched(Box::new(fetched)),
                 event = self.crowdsec.ended() => OwnerEvent::CrowdSec(Box::new(event)),

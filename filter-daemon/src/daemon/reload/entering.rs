@@ -3,75 +3,94 @@
 
 use filter_common::target::Target;
 
-use super::{ReloadStage, RunningReload};
-use crate::blocklist::{Change, Polarity};
-use crate::daemon::commit::Protection;
-use crate::daemon::pages::{OwnerParts, Turn};
+use super::RunningReload;
+use crate::blocklist::{Change, ListId, Polarity};
+use crate::clock;
+use crate::daemon::commit::CommitError;
+use crate::daemon::jobs::{HasParts, OwnerParts, Turn};
 
 impl RunningReload {
-    pub(super) fn enter(
+    /// Adds the new entries of this polarity.
+    pub(super) async fn enter<S: HasParts>(
+        &mut self,
+        polarity: Polarity,
+        turn: &Turn<S>,
+    ) -> Result<(), CommitError> {
+        for list in 0..self.rows.contents.len() {
+            let mut from = Some(0);
+            while let Some(position) = from {
+                from = turn.until(|parts| self.enter_page(polarity, list, position, parts)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the next page of a list: from this position on, once there is room. Returns where the page after
+    /// it begins.
+    fn enter_page(
         &mut self,
         polarity: Polarity,
         list: usize,
         from: usize,
         parts: &mut OwnerParts<'_>,
-    ) -> (ReloadStage, Turn) {
+    ) -> Option<Result<Option<usize>, CommitError>> {
         let blocklist = parts.protection.blocklist();
-        let Some((id, _)) = self.rows.contents.get(list) else {
-            let next = match polarity {
-                Polarity::Allow => ReloadStage::Loosened(parts.protection.latest().loosened),
-                Polarity::Block => ReloadStage::Reach { list: 0, after: None },
-            };
-            return (next, Turn::More);
-        };
-        let (id, row) = (*id, blocklist.lists().get(*id));
-        let (is_meant, sets, reach) = (row.polarity == polarity, row.sets(), row.reach);
-        let page = if is_meant { self.rows.entering(list, from, blocklist) } else { None };
-        let Some(page) = page else {
-            return (ReloadStage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
-        };
+        let (id, _) = self.rows.contents[list];
+        let row = blocklist.lists().get(id);
+        let (sets, reach) = (row.sets(), row.reach);
+        let page = if row.polarity == polarity { self.rows.entering(list, from, blocklist) } else { None };
+        let Some(page) = page else { return Some(Ok(None)) };
         if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&page.targets())) {
-            return (ReloadStage::Enter { polarity, list, from }, Turn::Wait);
+            return None;
         }
-        let mut next = ReloadStage::Enter { polarity, list, from: page.next };
         for run in page.runs.into_iter().filter(|run| !run.targets.is_empty()) {
             let (since, want) = (run.since, self.rows.want(id, run, parts.protection.blocklist()));
-            next = self.commit_as_of(since, want, next, parts.protection);
-            if let ReloadStage::Undo(_) = next {
-                break;
+            if let Err(error) = self.commit(&want, since, parts.protection) {
+                return Some(Err(error));
             }
         }
-        (next, Turn::More)
+        Some(Ok(Some(page.next)))
     }
 
-    /// Extends existing entries to the reach of their list, page by page. This runs before entries leave
-    /// (`ReloadStage::Reach`), and again after the grace period (`ReloadStage::Settle`).
-    pub(super) fn reach(
+    /// Extends existing entries to the reach of their list. This runs before entries leave, and again after
+    /// the grace period.
+    pub(super) async fn reach<S: HasParts>(&mut self, turn: &Turn<S>) -> Result<(), CommitError> {
+        for id in self.rows.reaching.lists() {
+            let mut after = Some(None);
+            while let Some(from) = after {
+                after = turn.until(|parts| self.reach_page(id, from, parts)).await?.map(Some);
+            }
+        }
+        Ok(())
+    }
+
+    /// Extends the next page of a list: after this target, once there is room. Returns its last target if
+    /// there may be more.
+    fn reach_page(
         &mut self,
-        (list, after): (usize, Option<Target>),
-        again: impl Fn(usize, Option<Target>) -> ReloadStage,
-        then: impl FnOnce(&Self, &Protection) -> ReloadStage,
+        id: ListId,
+        after: Option<Target>,
         parts: &mut OwnerParts<'_>,
-    ) -> (ReloadStage, Turn) {
+    ) -> Option<Result<Option<Target>, CommitError>> {
         let lists = parts.protection.blocklist().lists();
-        let Some((at, id)) = self.rows.reaching.next(list, lists) else {
-            return (then(self, parts.protection), Turn::More);
-        };
-        let after = after.filter(|_| at == list);
+        // It may have been emptied and forgotten since the last page.
+        if !lists.has(id) {
+            return Some(Ok(None));
+        }
         let row = lists.get(id);
-        let (name, sets, reach) = (row.name.clone(), row.sets(), row.reach);
+        let (list, sets, reach) = (row.name.clone(), row.sets(), row.reach);
         // Entries that are about to leave keep their reach: neither configuration blocks the prefixes around
         // them.
         let contents = self.rows.contents.iter().find(|(with_contents, _)| *with_contents == id);
         let stays = |target| contents.is_none_or(|(_, targets)| targets.contains(target));
-        let (page, next) = parts.protection.blocklist().to_reach_anew(id, after, stays);
-        if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&page)) {
-            return (again(at, after), Turn::Wait);
+        let (targets, next) = parts.protection.blocklist().to_reach_anew(id, after, stays);
+        if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&targets)) {
+            return None;
         }
-        let next = if next.is_some() { again(at, next) } else { again(at + 1, None) };
-        if page.is_empty() {
-            return (next, Turn::More);
+        if targets.is_empty() {
+            return Some(Ok(next));
         }
-        (self.commit(Change::Reach { list: name, targets: page }, next, parts.protection), Turn::More)
+        let change = Change::Reach { list, targets };
+        Some(self.commit(&change, clock::now(), parts.protection).map(|()| next))
     }
 }

@@ -3,25 +3,16 @@
 
 use filter_common::target::Target;
 
+use super::RunningReload;
 use super::rows::ListRows;
-use super::{ReloadStage, RunningReload};
 use crate::blocklist::{Change, ListId, Polarity, ReleaseFrom, Targets};
 use crate::clock;
-use crate::daemon::commit::Protection;
-use crate::daemon::pages::Turn;
+use crate::daemon::commit::{CommitError, Protection};
+use crate::daemon::jobs::{HasParts, Turn};
 
 impl RunningReload {
-    /// If no entry leaves, there is no need to wait for a grace period.
-    pub(super) fn after_entering(&self, protection: &Protection) -> ReloadStage {
-        if self.leaves(Polarity::Block, protection) {
-            ReloadStage::Entered(protection.latest().entered)
-        } else {
-            self.after_leaving(protection)
-        }
-    }
-
     /// Whether any entry of this polarity leaves.
-    fn leaves(&self, polarity: Polarity, protection: &Protection) -> bool {
+    pub(super) fn leaves(&self, polarity: Polarity, protection: &Protection) -> bool {
         let lists = protection.blocklist().lists();
         let is_longer = |id: &ListId, than: usize| {
             let list = lists.get(*id);
@@ -35,64 +26,50 @@ impl RunningReload {
             || gone.iter().any(|id| is_longer(id, 0))
     }
 
-    pub(super) fn leave(
+    /// Releases the entries of this polarity that are gone.
+    pub(super) async fn leave<S: HasParts>(
+        &mut self,
+        polarity: Polarity,
+        turn: &Turn<S>,
+    ) -> Result<(), CommitError> {
+        for list in 0..self.rows.contents.len() + self.rows.gone.len() {
+            let mut after = Some(None);
+            while let Some(from) = after {
+                let page = turn.page(|parts| self.leave_page(polarity, list, from, parts.protection)).await;
+                after = page?.map(Some);
+            }
+        }
+        Ok(())
+    }
+
+    /// Releases the next page of a list, after this target. Returns its last target if there may be more.
+    fn leave_page(
         &mut self,
         polarity: Polarity,
         list: usize,
         after: Option<Target>,
         protection: &mut Protection,
-    ) -> ReloadStage {
-        let (contents, nothing) = (&self.rows.contents, Targets::default());
-        let gone = |list: usize| Some((*self.rows.gone.get(list - contents.len())?, &nothing));
-        let kept = contents.get(list).map(|(id, targets)| (*id, targets)).or_else(|| gone(list));
-        let Some((id, targets)) = kept else {
-            return match polarity {
-                Polarity::Block => self.after_leaving(protection),
-                Polarity::Allow => ReloadStage::Tighten,
-            };
+    ) -> Result<Option<Target>, CommitError> {
+        let ListRows { contents, gone, .. } = &self.rows;
+        let nothing = Targets::default();
+        let (id, targets) = match contents.get(list) {
+            Some((id, targets)) => (*id, targets),
+            None => (gone[list - contents.len()], &nothing),
         };
         let row = protection.blocklist().lists().get(id);
         // If its entries expire, some that are named may be missing.
         let may_leave = row.entries > targets.len() as u64 || self.rows.expires(id);
         if row.polarity != polarity || !may_leave {
-            return ReloadStage::Leave { polarity, list: list + 1, after: None };
+            return Ok(None);
         }
-        let name = row.name.clone();
+        let from = ReleaseFrom::List(row.name.clone());
         let (over, next) = {
             let leaves = self.rows.leaves(id, targets, protection.blocklist());
             protection.blocklist().to_release(id, after, leaves)
         };
-        let next = match next {
-            Some(_) => ReloadStage::Leave { polarity, list, after: next },
-            None => ReloadStage::Leave { polarity, list: list + 1, after: None },
-        };
-        if over.is_empty() {
-            return next;
+        if !over.is_empty() {
+            self.commit(&Change::Release { from, targets: over }, clock::now(), protection)?;
         }
-        self.commit(Change::Release { from: ReleaseFrom::List(name), targets: over }, next, protection)
-    }
-
-    fn after_leaving(&self, protection: &Protection) -> ReloadStage {
-        let [before, after] = self.settings;
-        let tightens = after.strictness() > before.unpaused().strictness();
-        let latest = protection.latest();
-        if tightens || self.leaves(Polarity::Allow, protection) {
-            ReloadStage::Left(latest.left.max(latest.loosened))
-        } else {
-            ReloadStage::Tighten
-        }
-    }
-
-    pub(super) fn tighten(&mut self, protection: &mut Protection) -> (ReloadStage, Turn) {
-        match protection.filter_mut().foresee(self.settings[1]) {
-            Err(error) => return (self.undo(error.into(), protection), Turn::More),
-            Ok(false) => return (ReloadStage::Tighten, Turn::Wait),
-            Ok(true) => {}
-        }
-        let change = Change::Settings(self.settings[1]);
-        match protection.commit(&change, clock::now()) {
-            Ok(_) => (ReloadStage::Note { list: 0, from: 0 }, Turn::More),
-            Err(error) => (self.undo(error, protection), Turn::More),
-        }
+        Ok(next)
     }
 }

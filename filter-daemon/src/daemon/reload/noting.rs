@@ -2,31 +2,28 @@
 //! copies of lists with a `ttl` store it.
 
 use super::rows::FoundList;
-use super::{ListFinding, ListRows, ReloadStage, RunningReload};
+use super::{ListFinding, ListRows, RunningReload};
 use crate::blocklist::{ListId, PAGE};
-use crate::daemon::pages::{OwnerParts, Turn};
+use crate::daemon::jobs::{HasParts, Turn};
 use crate::source::reading::SourceReadings;
 
 impl RunningReload {
-    /// Looks up the next page of this list.
-    pub(super) fn note_times(
-        &mut self,
-        list: usize,
-        from: usize,
-        parts: &OwnerParts<'_>,
-    ) -> (ReloadStage, Turn) {
-        let Some((id, targets)) = self.rows.contents.get(list) else {
-            return (ReloadStage::Ended(Ok(())), Turn::Done);
-        };
-        let next = ReloadStage::Note { list: list + 1, from: 0 };
-        if !self.rows.expires(*id) || self.rows.is_told(*id, parts.sources) {
-            return (next, Turn::More);
-        }
-        let page = targets.page(from, PAGE);
-        self.rows.timed.look_up(*id, &page, parts.protection.blocklist());
-        match page.len() {
-            0 => (next, Turn::More),
-            seen => (ReloadStage::Note { list, from: from + seen }, Turn::More),
+    /// Looks up the times of the entries of lists that expire.
+    pub(super) async fn note_times<S: HasParts>(&mut self, turn: &Turn<S>) {
+        for list in 0..self.rows.contents.len() {
+            let (id, mut from) = (self.rows.contents[list].0, 0);
+            let is_told = |sources: &SourceReadings| self.rows.is_told(id, sources);
+            if !self.rows.expires(id) || turn.now(|state| is_told(state.parts().sources)) {
+                continue;
+            }
+            loop {
+                let page = self.rows.contents[list].1.page(from, PAGE);
+                turn.page(|parts| self.rows.timed.look_up(id, &page, parts.protection.blocklist())).await;
+                if page.is_empty() {
+                    break;
+                }
+                from += page.len();
+            }
         }
     }
 }

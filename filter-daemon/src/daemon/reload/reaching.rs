@@ -41,10 +41,9 @@ impl ReachChanges {
         }
     }
 
-    /// The next of these lists that still exists, from this index on, with its index.
-    pub fn next(&self, from: usize, lists: &ListRegistry) -> Option<(usize, ListId)> {
-        let mut all = self.lists.iter().enumerate().skip(from);
-        all.find(|(_, (id, _))| lists.has(*id)).map(|(at, (id, _))| (at, *id))
+    /// These lists. Some may not exist any more.
+    pub fn lists(&self) -> Vec<ListId> {
+        self.lists.iter().map(|(id, _)| *id).collect()
     }
 
     /// Whether no list changes its reach.
@@ -100,8 +99,7 @@ impl ReachChanges {
 
     /// The changes for all entries that do not reach as far as their list.
     pub fn all_anew(&self, blocklist: &Blocklist) -> Vec<Change> {
-        let ids = self.lists.iter().map(|(id, _)| *id).filter(|id| blocklist.lists().has(*id));
-        ids.flat_map(|id| anew(id, blocklist)).collect()
+        self.lists.iter().flat_map(|(id, _)| anew(*id, blocklist)).collect()
     }
 }
 
@@ -110,9 +108,12 @@ fn live_reaches(lists: &ListRegistry) -> Vec<(ListId, Reach)> {
     lists.live(Polarity::Block).map(|id| (id, lists.live_reach(&lists.get(id).name))).collect()
 }
 
-/// All entries of the list that do not reach as far as it does, in pages.
+/// All entries of the list, if it still exists, that do not reach as far as it does, in pages.
 pub fn anew(id: ListId, blocklist: &Blocklist) -> Vec<Change> {
     let (mut pages, mut after) = (Vec::new(), None);
+    if !blocklist.lists().has(id) {
+        return pages;
+    }
     loop {
         let (targets, next) = blocklist.to_reach_anew(id, after, |_| true);
         if !targets.is_empty() {

@@ -3,42 +3,45 @@
 
 use filter_common::sets::PerSet;
 
-use super::{ReloadStage, ReloadStep, RunningReload};
-use crate::blocklist::{
-    Blocklist, Change, ListId, ListRegistry, PAGE, Polarity, Reach, ReleaseFrom, Targets,
-};
+use super::{ReloadStep, RunningReload};
+use crate::blocklist::{Blocklist, Change, ListId, PAGE, Reach, ReleaseFrom, Settings, Targets};
 use crate::clock;
 use crate::daemon::commit::{CommitError, Protection};
+use crate::daemon::jobs::{HasParts, Turn};
 use crate::daemon::needs;
-use crate::daemon::pages::{OwnerParts, Turn};
 use crate::kernel::Needs;
 
 /// The weight of entries counted in a turn when they are not examined one by one: a millisecond or two.
 const AT_A_GLANCE: u64 = 8 * PAGE;
 
+/// Counts some pages: from this position of this list on. Returns where the next page begins.
+type CountPages = fn(&RunningReload, (usize, usize), &mut Needs, &Blocklist) -> (usize, usize);
+
 impl RunningReload {
     /// Counts the required capacity, exactly only where it matters. Most reloads add little, and few entries
     /// of the longest lists exist already.
-    pub(super) fn measure(
-        &self,
-        (list, from): (usize, usize),
-        closely: bool,
-        mut needs: Needs,
-        protection: &Protection,
-    ) -> ReloadStage {
-        let blocklist = protection.blocklist();
-        let (list, from) = match closely {
-            true => self.count_closely((list, from), &mut needs, blocklist),
-            false => self.count((list, from), &mut needs, blocklist.lists()),
-        };
-        if list < self.rows.contents.len() {
-            return ReloadStage::Measure { list, from, closely, needs };
+    pub(super) async fn measure<S: HasParts>(&self, turn: &Turn<S>) -> Needs {
+        // The first count assumes that no entry exists yet, which is mostly enough.
+        let needs = self.count_all(Self::count, turn).await;
+        let is_enough = turn.now(|state| {
+            let protection = state.parts().protection;
+            protection.filter().has_room(&needs) || self.are_hardly_known(protection.blocklist())
+        });
+        if is_enough { needs } else { self.count_all(Self::count_closely, turn).await }
+    }
+
+    async fn count_all<S: HasParts>(&self, count: CountPages, turn: &Turn<S>) -> Needs {
+        let before = turn.page(|parts| needs::of(parts.protection.blocklist())).await;
+        let mut needs = Needs { counters: self.settings[1].counters, ..before };
+        let (mut list, mut from) = (0, 0);
+        while list < self.rows.contents.len() {
+            let page = turn.page(|parts| count(self, (list, from), &mut needs, parts.protection.blocklist()));
+            (list, from) = page.await;
         }
-        self.rows.reaching.add_needs(&mut needs, blocklist.lists());
-        if closely || protection.filter().has_room(&needs) || self.are_hardly_known(blocklist) {
-            return ReloadStage::Room(needs);
-        }
-        self.begin_to_measure(true, blocklist)
+        turn.now(|state| {
+            self.rows.reaching.add_needs(&mut needs, state.parts().protection.blocklist().lists());
+        });
+        needs
     }
 
     /// Counts the entries of the next page that would enter. Returns where the page after it begins.
@@ -61,9 +64,9 @@ impl RunningReload {
         &self,
         (mut list, mut from): (usize, usize),
         needs: &mut Needs,
-        lists: &ListRegistry,
+        blocklist: &Blocklist,
     ) -> (usize, usize) {
-        let mut left = AT_A_GLANCE;
+        let (lists, mut left) = (blocklist.lists(), AT_A_GLANCE);
         while let Some((id, targets)) = self.rows.contents.get(list).filter(|_| left > 0) {
             let (page, row) = (targets.page(from, left), lists.get(*id));
             if page.is_empty() {
@@ -75,12 +78,6 @@ impl RunningReload {
             needs::add(needs, row.sets(), &row.reach.all_of(&page));
         }
         (list, from)
-    }
-
-    /// Starts to count. The first count assumes that no entry exists yet, which is mostly enough.
-    pub(super) fn begin_to_measure(&self, closely: bool, blocklist: &Blocklist) -> ReloadStage {
-        let needs = Needs { counters: self.settings[1].counters, ..needs::of(blocklist) };
-        ReloadStage::Measure { list: 0, from: 0, closely, needs }
     }
 
     /// Whether nearly all entries are new and distinct. Then an exact count is not needed.
@@ -98,49 +95,56 @@ impl RunningReload {
     }
 
     /// Reserves capacity for old and new together, and prepares the judge for it without blocking the owner.
-    pub(super) fn make_room(&mut self, needs: Needs, parts: &mut OwnerParts<'_>) -> (ReloadStage, Turn) {
-        if parts.capacity.is_graceless() {
-            return (ReloadStage::Ended(self.replace(parts.protection)), Turn::Done);
-        }
-        let (filter, blocklist) = parts.protection.parts();
-        let waits = !filter.has_room(&needs)
-            && filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any());
-        if waits {
-            return (ReloadStage::Room(needs), Turn::Wait);
-        }
-        match filter.reserve_aside(&needs, blocklist) {
-            Err(error) => return (ReloadStage::Ended(Err(error.into())), Turn::Done),
-            Ok(false) => return (ReloadStage::Room(needs), Turn::Wait),
-            Ok(true) => {}
-        }
-        match parts.protection.commit(&Change::Settings(self.settings[0]), clock::now()) {
-            Err(error) => (ReloadStage::Ended(Err(error)), Turn::Done),
-            Ok(_) => (ReloadStage::Loosen, Turn::More),
-        }
+    pub(super) async fn make_room<S: HasParts>(
+        &self,
+        needs: Needs,
+        turn: &Turn<S>,
+    ) -> Result<(), CommitError> {
+        turn.until(|parts| {
+            let (filter, blocklist) = parts.protection.parts();
+            let waits = !filter.has_room(&needs)
+                && filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any());
+            if waits {
+                return None;
+            }
+            match filter.reserve_aside(&needs, blocklist) {
+                Err(error) => return Some(Err(error.into())),
+                Ok(false) => return None,
+                Ok(true) => {}
+            }
+            let settings = Change::Settings(self.settings[0]);
+            Some(parts.protection.commit(&settings, clock::now()).map(drop))
+        })
+        .await
     }
 
     /// Applies the settings, if they drop less.
-    pub(super) fn loosen(&mut self, protection: &mut Protection) -> (ReloadStage, Turn) {
+    pub(super) async fn loosen<S: HasParts>(&mut self, turn: &Turn<S>) -> Result<(), CommitError> {
         let [before, after] = self.settings;
         if after.strictness() >= before.unpaused().strictness() {
-            return (ReloadStage::enter(Polarity::Allow), Turn::More);
+            return Ok(());
         }
-        match protection.filter_mut().foresee(after) {
-            Err(error) => return (ReloadStage::Ended(Err(error.into())), Turn::Done),
-            Ok(false) => return (ReloadStage::Loosen, Turn::Wait),
-            Ok(true) => {}
-        }
-        match protection.commit(&Change::Settings(after), clock::now()) {
-            Err(error) => (ReloadStage::Ended(Err(error)), Turn::Done),
-            Ok(_) => {
-                self.applied.push(ReloadStep::Settings);
-                (ReloadStage::enter(Polarity::Allow), Turn::More)
-            }
-        }
+        self.set(after, turn).await?;
+        self.applied.push(ReloadStep::Settings);
+        Ok(())
+    }
+
+    /// Applies these settings, once the judge for them is loaded.
+    pub(super) async fn set<S: HasParts>(
+        &self,
+        settings: Settings,
+        turn: &Turn<S>,
+    ) -> Result<(), CommitError> {
+        turn.until(|parts| match parts.protection.filter_mut().foresee(settings) {
+            Ok(true) => Some(parts.protection.commit(&Change::Settings(settings), clock::now()).map(drop)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error.into())),
+        })
+        .await
     }
 
     /// Publishes everything at once, for kernels without grace periods.
-    fn replace(&mut self, protection: &mut Protection) -> Result<(), CommitError> {
+    pub(super) fn replace(&mut self, protection: &mut Protection) -> Result<(), CommitError> {
         self.rows.reaching.settle(protection.blocklist_mut());
         let (blocklist, now) = (protection.blocklist(), clock::now());
         let mut changes = vec![(now, Change::Settings(self.settings[1]))];

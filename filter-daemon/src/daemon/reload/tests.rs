@@ -4,7 +4,6 @@
 mod room;
 mod times;
 
-use std::collections::VecDeque;
 use std::thread;
 use std::time::Duration;
 
@@ -12,11 +11,13 @@ use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::target::Target;
 use tempfile::TempDir;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::super::capacity::Capacity;
-use super::super::change::Request;
+use super::super::change::carry_out;
 use super::super::commit::Protection;
-use super::super::persistence::{self, Persistence};
+use super::super::jobs::{Jobs, NewJobs, OwnerParts};
+use super::super::persistence::{self, Persistence, WriteOutcome};
 use super::*;
 use crate::blocklist::{Polarity, ReleaseFrom, Targets, Want};
 use crate::kernel::Filter;
@@ -25,66 +26,112 @@ use crate::kernel::tests::memory::KernelInMemory;
 /// More turns than any reload takes, however slow the thread that fills a larger table is.
 const ENDLESS: usize = 100_000;
 
-/// The parts of the owner that a reload uses, and their share of its loop.
-struct Owner {
+/// The parts of the owner that a reload uses.
+struct TestOwner {
     protection: Protection,
     capacity: Capacity,
     persistence: Persistence,
     sources: SourceReadings,
     kernel: KernelInMemory,
-    requests: VecDeque<Request>,
+    is_reloading: bool,
     _place: TempDir,
 }
 
-impl Owner {
+impl HasParts for TestOwner {
+    fn parts(&mut self) -> OwnerParts<'_> {
+        let Self { protection, capacity, persistence, sources, .. } = self;
+        OwnerParts { protection, capacity, persistence, sources }
+    }
+}
+
+/// An owner and its jobs, with their share of the loop.
+struct World {
+    owner: Arc<Mutex<TestOwner>>,
+    jobs: Jobs<TestOwner>,
+}
+
+impl World {
     fn new() -> Self {
         let place = TempDir::new().unwrap();
         let (persistence, _) = persistence::restore(place.path(), Default::default()).unwrap();
         let kernel = KernelInMemory::default();
         let protection = Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).unwrap();
-        let (capacity, requests, sources) = (Capacity::default(), VecDeque::new(), Default::default());
-        Self { protection, capacity, persistence, sources, kernel, requests, _place: place }
-    }
-
-    /// Applies a change like `filterd add` and `remove`: at once, or in its turn.
-    fn ask(&mut self, change: Change) {
-        let (Change::Want(Want { targets, .. }) | Change::Release { targets, .. }) = &change else { return };
-        let answer = |done: Result<ChangeTotals, CommitError>, _: &mut OwnerParts<'_>, _| {
-            assert!(done.is_ok(), "{done:?}")
+        let (capacity, sources) = (Capacity::default(), SourceReadings::default());
+        let owner = TestOwner {
+            protection,
+            capacity,
+            persistence,
+            sources,
+            kernel,
+            is_reloading: false,
+            _place: place,
         };
-        let request = Request::new(&targets.clone(), vec![change], Box::new(answer));
-        let waits = request.at_once(&mut self.parts());
-        self.requests.extend(waits);
+        let owner = Arc::new(Mutex::new(owner));
+        Self { jobs: Jobs::of(owner.clone()), owner }
     }
 
-    fn parts(&mut self) -> OwnerParts<'_> {
-        let Self { protection, capacity, persistence, sources, .. } = self;
-        OwnerParts { protection, capacity, persistence, sources }
+    fn owner(&self) -> MutexGuard<'_, TestOwner> {
+        self.owner.try_lock().unwrap()
+    }
+
+    async fn begin<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        job: impl FnOnce(Turn<TestOwner>) -> F + Send + 'static,
+    ) {
+        let mut new = NewJobs::default();
+        new.begin(job);
+        self.jobs.begin(new).await;
+    }
+
+    /// Applies a change like `filterd add` and `remove`.
+    async fn ask(&mut self, change: Change) {
+        let (Change::Want(Want { targets, .. }) | Change::Release { targets, .. }) = &change else { return };
+        let targets = targets.clone();
+        self.begin(|turn| async move {
+            let done = carry_out(&turn, targets, vec![change], &mut WriteOutcome::default()).await;
+            assert!(done.is_ok(), "{done:?}");
+        })
+        .await;
     }
 
     /// Applies a configuration, and calls `comes` before each turn. Returns the number of turns.
-    fn reload(&mut self, loaded: Loaded, comes: impl Fn(&mut Self, usize)) -> usize {
-        let blocklist = self.protection.blocklist_mut();
-        let mut reload = RunningReload::begin(loaded, blocklist, &mut self.sources).unwrap();
-        let ended = (0..ENDLESS).find(|turn| {
-            comes(self, *turn);
-            self.settle();
-            is_done(reload.turn(&mut self.parts()))
-        });
-        let turns = ended.expect("the reload goes on and on");
-        reload.finish(self.protection.blocklist_mut(), &mut self.sources).unwrap();
-        turns
+    async fn reload(&mut self, loaded: Loaded, mut comes: impl AsyncFnMut(&mut Self, usize)) -> usize {
+        let mut reload = {
+            let mut owner = self.owner();
+            let TestOwner { protection, sources, is_reloading, .. } = &mut *owner;
+            *is_reloading = true;
+            RunningReload::begin(loaded, protection.blocklist_mut(), sources).unwrap()
+        };
+        self.begin(|turn| async move {
+            reload.run(&turn).await.unwrap();
+            turn.now(|owner| {
+                reload.finish(false, owner.protection.blocklist_mut(), &mut owner.sources);
+                owner.is_reloading = false;
+            });
+        })
+        .await;
+        for turn in 0..ENDLESS {
+            if !self.owner().is_reloading {
+                return turn;
+            }
+            comes(self, turn).await;
+            self.settle().await;
+        }
+        panic!("the reload goes on and on");
     }
 
     /// Does what the loop does after each event.
-    fn settle(&mut self) {
-        if let Some(mut request) = self.requests.pop_front()
-            && !is_done(request.turn(&mut self.parts()))
-        {
-            self.requests.push_back(request);
+    async fn settle(&mut self) {
+        self.jobs.turn().await;
+        if !self.jobs.outlook().are_due {
+            // The other thread gets time to work.
+            thread::sleep(Duration::from_millis(1));
         }
-        self.capacity.settle(&mut self.protection);
-        self.capacity.everybody_has_seen(&self.protection);
+        self.jobs.wake();
+        let mut owner = self.owner();
+        let TestOwner { protection, capacity, .. } = &mut *owner;
+        capacity.settle(protection);
+        capacity.everybody_has_seen(protection);
     }
 
     fn drops(&self, word: &str) -> bool {
@@ -92,16 +139,8 @@ impl Owner {
             Target::V4(prefix) => Source::V4(prefix.address()),
             Target::V6(prefix) => Source::V6(prefix.address().into()),
         };
-        matches!(self.kernel.judge(source), Verdict::Drop(_))
+        matches!(self.owner().kernel.judge(source), Verdict::Drop(_))
     }
-}
-
-/// A turn that waits gives the other thread time to work.
-fn is_done(turn: Turn) -> bool {
-    if turn == Turn::Wait {
-        thread::sleep(Duration::from_millis(1));
-    }
-    turn == Turn::Done
 }
 
 /// Both polarities use maps, levels and lengths that no lookup used before. Other settings follow.
@@ -111,40 +150,45 @@ const ALLOW: [&str; 2] = ["192.0.2.7", "2001:db8:1:5::/64"];
 
 #[tokio::test]
 async fn loading_judges_for_reload_delays_no_turn() {
-    let mut owner = Owner::new();
-    owner.ask(want(&["198.51.100.0", "198.51.100.1"]));
-    owner.reload(loaded(&["203.0.113.1"], &[], true), |_, _| {});
-    let before = owner.kernel.waits_for_judges();
-    let turns = owner.reload(loaded(&BLOCK, &ALLOW, false), |owner, turn| {
+    let mut world = World::new();
+    world.ask(want(&["198.51.100.0", "198.51.100.1"])).await;
+    world.reload(loaded(&["203.0.113.1"], &[], true), async |_, _| {}).await;
+    let before = world.owner().kernel.waits_for_judges();
+    let turns = world.reload(loaded(&BLOCK, &ALLOW, false), async |world, turn| {
         let (comes, goes) = (format!("198.51.100.{}", turn + 2), format!("198.51.100.{turn}"));
-        owner.ask(want(&[&comes]));
-        assert!(owner.drops(&comes), "{comes} is blocked at once, in turn {turn}");
-        owner.ask(release(&[&goes]));
-        assert!(!owner.drops(&goes), "{goes} passes at once, in turn {turn}");
+        world.ask(want(&[&comes])).await;
+        assert!(world.drops(&comes), "{comes} is blocked at once, in turn {turn}");
+        world.ask(release(&[&goes])).await;
+        assert!(!world.drops(&goes), "{goes} passes at once, in turn {turn}");
     });
+    let turns = turns.await;
     assert!(turns > 8, "judges take their time: {turns} turns");
-    owner.reload(loaded(&BLOCK, &ALLOW, true), |_, _| {});
-    assert_eq!(owner.kernel.waits_for_judges(), before);
-    assert!(BLOCK.iter().all(|word| owner.drops(word)) && !ALLOW.iter().any(|word| owner.drops(word)));
+    world.reload(loaded(&BLOCK, &ALLOW, true), async |_, _| {}).await;
+    assert_eq!(world.owner().kernel.waits_for_judges(), before);
+    assert!(BLOCK.iter().all(|word| world.drops(word)) && !ALLOW.iter().any(|word| world.drops(word)));
 }
 
 /// One `filterd add` needs a new prefix length, and another comes before its judge is loaded.
 #[tokio::test]
 async fn new_lookup_during_reload_does_not_delay_turns() {
-    let mut owner = Owner::new();
-    owner.ask(want(&["198.51.100.0", "2001:db8:1::/48"]));
-    (0..20).for_each(|_| owner.settle());
-    let before = owner.kernel.waits_for_judges();
-    owner.ask(want(&["2001:db8:2::/52"]));
-    owner.ask(want(&["2001:db8:3::/56"]));
-    assert_eq!(owner.requests.len(), 2, "both wait for their turn");
-    owner.ask(want(&["2001:db8:4::/48"]));
-    owner.ask(release(&["198.51.100.0"]));
-    assert!(owner.drops("2001:db8:4::/48") && !owner.drops("198.51.100.0"), "they do not");
-    (0..40).for_each(|_| owner.settle());
-    assert!(owner.requests.is_empty());
-    assert!(["2001:db8:1::/48", "2001:db8:2::/52", "2001:db8:3::/56"].iter().all(|word| owner.drops(word)));
-    assert_eq!(owner.kernel.waits_for_judges(), before);
+    let mut world = World::new();
+    world.ask(want(&["198.51.100.0", "2001:db8:1::/48"])).await;
+    for _ in 0..20 {
+        world.settle().await;
+    }
+    let before = world.owner().kernel.waits_for_judges();
+    world.ask(want(&["2001:db8:2::/52"])).await;
+    world.ask(want(&["2001:db8:3::/56"])).await;
+    assert_eq!(world.jobs.len(), 2, "both wait for their turn");
+    world.ask(want(&["2001:db8:4::/48"])).await;
+    world.ask(release(&["198.51.100.0"])).await;
+    assert!(world.drops("2001:db8:4::/48") && !world.drops("198.51.100.0"), "they do not");
+    for _ in 0..40 {
+        world.settle().await;
+    }
+    assert!(world.jobs.is_empty());
+    assert!(["2001:db8:1::/48", "2001:db8:2::/52", "2001:db8:3::/56"].iter().all(|word| world.drops(word)));
+    assert_eq!(world.owner().kernel.waits_for_judges(), before);
 }
 
 fn want(words: &[&str]) -> Change {

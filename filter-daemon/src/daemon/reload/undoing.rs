@@ -4,92 +4,93 @@ use std::time::{Duration, Instant};
 
 use tracing::error;
 
-use super::{ReloadStep, reaching};
-use crate::blocklist::{Change, Polarity, Settings};
+use super::{ReloadStep, RunningReload, reaching};
+use crate::blocklist::{Change, Polarity};
 use crate::clock;
 use crate::daemon::commit::CommitError;
-use crate::daemon::pages::{OwnerParts, Turn};
+use crate::daemon::jobs::{HasParts, OwnerParts, Turn};
 use crate::text::Explain;
 
 /// How long the kernel is left alone when it refuses even what puts everything back.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The rollback of a refused reload, with the steps that are left.
-pub struct ReloadUndo {
-    steps: Vec<ReloadStep>,
-    settings: Settings,
-    cause: CommitError,
-    /// The last commits of the rollback that allowed, blocked and removed entries. Packets in flight must see
-    /// them before anything is blocked, before anything leaves, and before less is allowed and the settings
-    /// are restored.
+/// The last commits of the rollback that allowed, blocked and removed entries. Packets in flight must see
+/// them before anything is blocked, before anything leaves, and before less is allowed and the settings are
+/// restored.
+#[derive(Default)]
+struct UndoCommits {
     loosened: u64,
     entered: u64,
     left: u64,
-    retry: Option<Instant>,
 }
 
-impl ReloadUndo {
-    /// Undoes these, and puts the settings back.
-    pub fn new(steps: Vec<ReloadStep>, settings: Settings, cause: CommitError) -> Self {
+impl RunningReload {
+    /// Undoes everything that was applied.
+    pub(super) async fn undo<S: HasParts>(&mut self, cause: &CommitError, turn: &Turn<S>) {
         error!("the reload was refused and is rolled back: {}", cause.explain());
-        Self { steps, settings, cause, loosened: 0, entered: 0, left: 0, retry: None }
-    }
-
-    /// Why the reload was refused.
-    pub fn into_cause(self) -> CommitError {
-        self.cause
-    }
-
-    /// Undoes the next page.
-    pub fn turn(&mut self, parts: &mut OwnerParts<'_>) -> Turn {
-        if self.retry.is_some_and(|retry| clock::instant() < retry) {
-            return Turn::Wait;
+        let live = turn.now(|state| {
+            state.show("rolling back");
+            self.rows.reaching.give_back(state.parts().protection.blocklist_mut())
+        });
+        // These steps are undone last.
+        let mut steps: Vec<_> = live.into_iter().map(ReloadStep::Reach).collect();
+        steps.append(&mut self.applied);
+        let mut latest = UndoCommits::default();
+        while let Some(step) = steps.pop() {
+            if let ReloadStep::Reach(list) = step {
+                let pages = turn.page(|parts| reaching::anew(list, parts.protection.blocklist())).await;
+                steps.extend(pages.into_iter().map(ReloadStep::Anew));
+                continue;
+            }
+            let mut retry = None;
+            turn.until(|parts| self.undo_page(&step, &mut latest, &mut retry, parts)).await;
         }
-        let Some(step) = self.steps.last() else { return Turn::Done };
+    }
+
+    /// Undoes one page, once packets in flight have seen those before it.
+    fn undo_page(
+        &self,
+        step: &ReloadStep,
+        latest: &mut UndoCommits,
+        retry: &mut Option<Instant>,
+        parts: &mut OwnerParts<'_>,
+    ) -> Option<()> {
         let (change, seen) = match step {
             ReloadStep::Page { undo, polarity, entered } => {
                 let seen = match (polarity, entered) {
-                    (Polarity::Block, true) => self.entered,
-                    (Polarity::Block, false) => self.loosened,
-                    (Polarity::Allow, true) => self.left,
+                    (Polarity::Block, true) => latest.entered,
+                    (Polarity::Block, false) => latest.loosened,
+                    (Polarity::Allow, true) => latest.left,
                     (Polarity::Allow, false) => 0,
                 };
                 (Change::Undo(undo.clone()), seen)
             }
-            ReloadStep::Reach(list) => {
-                let (list, blocklist) = (*list, parts.protection.blocklist());
-                let pages =
-                    if blocklist.lists().has(list) { reaching::anew(list, blocklist) } else { Vec::new() };
-                self.steps.pop();
-                self.steps.extend(pages.into_iter().map(ReloadStep::Anew));
-                return Turn::More;
-            }
-            ReloadStep::Anew(change) => (change.clone(), self.entered),
-            ReloadStep::Settings => (Change::Settings(self.settings), self.left),
+            ReloadStep::Reach(_) => return Some(()),
+            ReloadStep::Anew(change) => (change.clone(), latest.entered),
+            ReloadStep::Settings => (Change::Settings(self.settings[0]), latest.left),
         };
-        if !parts.capacity.check_grace(seen) {
-            return Turn::Wait;
+        let is_early = retry.is_some_and(|retry| clock::instant() < retry);
+        if is_early || !parts.capacity.check_grace(seen) {
+            return None;
         }
         match parts.protection.commit(&change, clock::now()) {
             Ok(applied) => {
-                self.steps.pop();
-                self.retry = None;
-                let latest = parts.protection.latest();
+                let commit = parts.protection.latest().commit;
                 if !applied.effects.sets.allow.entered.is_empty() {
-                    self.loosened = latest.commit;
+                    latest.loosened = commit;
                 }
                 if applied.effects.blocks() {
-                    self.entered = latest.commit;
+                    latest.entered = commit;
                 }
                 if applied.effects.unblocks() {
-                    self.left = latest.commit;
+                    latest.left = commit;
                 }
-                Turn::More
+                Some(())
             }
             Err(error) => {
                 error!("cannot roll back a page, retrying in a second: {}", error.explain());
-                self.retry = Some(clock::instant() + RETRY);
-                Turn::Wait
+                *retry = Some(clock::instant() + RETRY);
+                None
             }
         }
     }

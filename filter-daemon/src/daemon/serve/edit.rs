@@ -17,13 +17,12 @@ use crate::clock;
 use crate::config::ListName;
 use crate::config::name::{GUARD_LIST, MANUAL_OUT_LIST, ReservedPrefix};
 use crate::control::ReplyTo;
-use crate::control::wire::{Changed, Emptied, Failure, MOST_LOOKED_AT, Widened, add, flush, remove};
+use crate::control::wire::{self, Changed, Emptied, Failure, MOST_LOOKED_AT, Widened, add, remove};
 use crate::daemon::change::{self, ChangeTotals};
-use crate::daemon::commit::CommitError;
-use crate::daemon::flush::{Flushed, RunningFlush};
+use crate::daemon::flush::{Flushed, flush};
+use crate::daemon::jobs::{HasParts, OwnerParts};
 use crate::daemon::names::default_list;
 use crate::daemon::owner::Owner;
-use crate::daemon::pages::OwnerParts;
 use crate::daemon::persistence::WriteOutcome;
 use crate::journal::NotWritten;
 
@@ -63,7 +62,7 @@ impl Owner {
             }),
             Some(each) => own::pages(each, &targets, &of),
         };
-        self.carry_out(&targets, pages, reply, move |done, blocklist| {
+        self.carry_out(targets, pages, reply, move |done, blocklist| {
             let mut changed = Changed { idle, except, ..changed(polarity, all.len() as u64, done) };
             let GuardReport { left_out, refused, around, warnings, needed } = guarding;
             changed.refused = left_out;
@@ -114,7 +113,7 @@ impl Owner {
         };
         let pages = change::pages(&targets, |targets| Change::Release { from: from.clone(), targets });
         let all = targets.clone();
-        self.carry_out(&targets, pages, reply, move |done, blocklist| {
+        self.carry_out(targets, pages, reply, move |done, blocklist| {
             let mut changed = Changed { idle, on_trial_until, ..changed(polarity, all.len() as u64, done) };
             changed.held = held(blocklist, polarity, &all, changed.left);
             if polarity == Polarity::Block && !changed.held.is_empty() {
@@ -127,7 +126,7 @@ impl Owner {
         });
     }
 
-    pub(super) fn flush(&mut self, request: flush::Request, reply: ReplyTo<Changed>) {
+    pub(super) fn flush(&mut self, request: wire::flush::Request, reply: ReplyTo<Changed>) {
         let blocklist = self.protection.blocklist();
         let polarity =
             request.list.as_ref().map_or(Polarity::Block, |name| kind_of(blocklist, name.as_str()));
@@ -137,39 +136,34 @@ impl Owner {
             None => blocklist.lists().live(Polarity::Block).collect(),
         };
         let (idle, durable) = (self.idle(), self.config.durable);
-        let answer = move |flushed: Flushed,
-                           failed: Option<CommitError>,
-                           parts: &mut OwnerParts<'_>,
-                           outcome: WriteOutcome| {
+        self.jobs.begin(move |turn| async move {
+            let mut outcome = WriteOutcome::default();
+            let (flushed, failed) = flush(&turn, lists, &mut outcome).await;
             let answered = match failed {
                 None => Ok(Changed { idle, ..emptied(polarity, flushed) }),
                 Some(error) => Err(partly_flushed(flushed.done, error)),
             };
-            answer_when_written(answered, reply, durable, parts, outcome);
-        };
-        self.pages.push(RunningFlush::new(lists, Box::new(answer)));
+            turn.now(|owner| answer_when_written(answered, reply, durable, &mut owner.parts(), outcome));
+        });
     }
 
-    /// Carries the request out at once if it is one page and there is room, otherwise page by page, while
-    /// others are served.
+    /// Carries the request out page by page, while others are served. One page with room is done at once.
     fn carry_out(
         &mut self,
-        targets: &Targets,
+        targets: Targets,
         pages: Vec<Change>,
         reply: ReplyTo<Changed>,
         tell: impl FnOnce(ChangeTotals, &Blocklist) -> Changed + Send + 'static,
     ) {
         let durable = self.config.durable;
-        let answer = move |result: Result<ChangeTotals, CommitError>,
-                           parts: &mut OwnerParts<'_>,
-                           outcome: WriteOutcome| {
-            let answered = result.map(|done| tell(done, parts.protection.blocklist())).map_err(not_done);
-            answer_when_written(answered, reply, durable, parts, outcome);
-        };
-        let work = change::Request::new(targets, pages, Box::new(answer));
-        if let Some(work) = work.at_once(&mut self.parts()) {
-            self.pages.push(work);
-        }
+        self.jobs.begin(move |turn| async move {
+            let mut outcome = WriteOutcome::default();
+            let done = change::carry_out(&turn, targets, pages, &mut outcome).await;
+            turn.now(|owner| {
+                let answered = done.map(|done| tell(done, owner.protection.blocklist())).map_err(not_done);
+                answer_when_written(answered, reply, durable, &mut owner.parts(), outcome);
+            });
+        });
     }
 
     /// The live list of this name, if it has entries. An empty list is no error, so that flushing it twice

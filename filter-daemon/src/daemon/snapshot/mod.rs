@@ -59,7 +59,7 @@ impl Owner {
             remarks: self.remarks(),
             paused: self.pause.status(),
             trial: self.configuration.trial.status(),
-            reload: self.reload.get().map(|reload| reload.what().to_owned()),
+            reload: self.activity.map(str::to_owned),
             interfaces,
             targets: Some(self.targets()),
             targets_out: self.targets_out(),

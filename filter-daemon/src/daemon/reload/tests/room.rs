@@ -13,33 +13,36 @@ fn blocking(block: Targets) -> Loaded {
     Loaded { block, ..loaded(&[], &[], true) }
 }
 
-impl Owner {
-    fn add(&mut self, nets: Targets) {
-        self.ask(Change::Want(Want::live("manual", Polarity::Block, nets)));
-        let ended = (0..ENDLESS).any(|_| {
-            self.settle();
-            self.requests.is_empty()
-        });
-        assert!(ended, "it adds on and on");
+impl World {
+    async fn add(&mut self, nets: Targets) {
+        self.ask(Change::Want(Want::live("manual", Polarity::Block, nets))).await;
+        for _ in 0..ENDLESS {
+            if self.jobs.is_empty() {
+                return;
+            }
+            self.settle().await;
+        }
+        panic!("it adds on and on");
     }
 
     /// The capacity and the number of IPv6 prefixes.
     fn room(&self) -> (u64, u64) {
-        let table = self.protection.filter().six();
+        let owner = self.owner();
+        let table = owner.protection.filter().six();
         (table.capacity, table.entries)
     }
 }
 
 #[tokio::test]
 async fn existing_targets_need_no_new_room() {
-    let mut owner = Owner::new();
-    owner.add(nets(0, MANY));
-    let before = owner.room();
+    let mut world = World::new();
+    world.add(nets(0, MANY)).await;
+    let before = world.room();
     assert!((MANY..2 * MANY).contains(&before.0), "there is no room for all of them twice: {before:?}");
-    owner.reload(blocking(nets(0, MANY)), |_, _| {});
-    assert_eq!(owner.room(), before);
-    owner.reload(blocking(nets(MANY / 2, MANY)), |_, _| {});
-    let (capacity, entries) = owner.room();
+    world.reload(blocking(nets(0, MANY)), async |_, _| {}).await;
+    assert_eq!(world.room(), before);
+    world.reload(blocking(nets(MANY / 2, MANY)), async |_, _| {}).await;
+    let (capacity, entries) = world.room();
     assert_eq!(entries, MANY * 3 / 2);
     assert!(capacity < 2 * MANY, "half of what came was there: {capacity}");
 }
@@ -48,10 +51,10 @@ async fn existing_targets_need_no_new_room() {
 /// more than required.
 #[tokio::test]
 async fn long_list_gets_little_spare_room() {
-    let mut owner = Owner::new();
-    owner.add(nets(0, 100));
-    owner.reload(blocking(nets(50, MANY)), |_, _| {});
-    let (capacity, entries) = owner.room();
+    let mut world = World::new();
+    world.add(nets(0, 100)).await;
+    world.reload(blocking(nets(50, MANY)), async |_, _| {}).await;
+    let (capacity, entries) = world.room();
     assert_eq!(entries, MANY + 50);
     assert!(capacity < MANY + MANY / 16, "{capacity}");
 }

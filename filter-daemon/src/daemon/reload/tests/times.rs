@@ -6,6 +6,7 @@ use filter_common::sets::SLOTS;
 
 use super::*;
 use crate::blocklist::{ListChange, Meaning, Origin};
+use crate::clock;
 use crate::plan::Continued;
 use crate::source::digest::Digest;
 use crate::source::peaks::Peaks;
@@ -60,16 +61,18 @@ async fn entries_keep_their_times_when_ports_change() {
     let [there, over, new] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
     for capacity in [Capacity::default(), Capacity::without_grace()] {
         let how = capacity.is_graceless();
-        let mut owner = Owner { capacity, ..Owner::new() };
+        let mut world = World::new();
+        world.owner().capacity = capacity;
         let (since, until) = (clock::now().later_by(-60), clock::after(Duration::from_secs(60)));
         let want = Want::live("drop", Polarity::Block, targets(&[there]));
         let want = Change::Want(Want { origin: Origin::File, until: Some(until), ..want });
-        owner.protection.commit(&want, since).unwrap();
-        let id = owner.protection.blocklist().lists().find("drop").unwrap();
+        world.owner().protection.commit(&want, since).unwrap();
+        let id = world.owner().protection.blocklist().lists().find("drop").unwrap();
         let spent = ListChange::Spend(id, targets(&[over]));
-        spent.apply_to(owner.protection.blocklist_mut(), clock::now());
+        spent.apply_to(world.owner().protection.blocklist_mut(), clock::now());
         let list = for_port("drop", 22, &[there, over, new], Continued::Turned(id));
-        owner.reload(loaded_lists(vec![list]), |_, _| {});
+        world.reload(loaded_lists(vec![list]), async |_, _| {}).await;
+        let owner = world.owner();
         let blocklist = owner.protection.blocklist();
         let now = blocklist.lists().find("drop").unwrap();
         assert_ne!(now, id, "it is a new list");
@@ -84,25 +87,26 @@ async fn entries_keep_their_times_when_ports_change() {
 /// All clauses change at once, and there is no room for so many beside those in force.
 #[tokio::test]
 async fn refused_change_of_ports_leaves_lists_as_they_were() {
-    let mut owner = Owner::new();
+    let mut world = World::new();
     let named = |number: u16| (format!("list{number}"), 20 + number);
     let all = || (0..u16::try_from(SLOTS).unwrap()).map(named);
     let before = all().map(|(name, port)| for_port(&name, port, &["192.0.2.1"], Continued::New));
-    owner.reload(loaded_lists(before.collect()), |_, _| {});
+    world.reload(loaded_lists(before.collect()), async |_, _| {}).await;
     let told = |blocklist: &Blocklist| -> Vec<_> {
         let lists = blocklist.lists().iter();
         lists
             .map(|(id, list)| (id, list.called().clone(), list.name.clone(), blocklist.clause(list)))
             .collect()
     };
-    let before = told(owner.protection.blocklist());
-    let find = |name: &str| owner.protection.blocklist().lists().find(name).unwrap();
+    let mut owner = world.owner();
+    let TestOwner { protection, sources, .. } = &mut *owner;
+    let before = told(protection.blocklist());
+    let find = |name: &str| protection.blocklist().lists().find(name).unwrap();
     let others = all().map(|(name, port)| {
         for_port(&format!("new-{name}"), port + 100, &["192.0.2.1"], Continued::Turned(find(&name)))
     });
     let others = loaded_lists(others.collect());
-    let blocklist = owner.protection.blocklist_mut();
-    let refused = RunningReload::begin(others, blocklist, &mut owner.sources).map(|_| ());
+    let refused = RunningReload::begin(others, protection.blocklist_mut(), sources).map(|_| ());
     assert!(matches!(refused, Err(DaemonError::TooManyClauses)), "{refused:?}");
-    assert_eq!(told(owner.protection.blocklist()), before);
+    assert_eq!(told(protection.blocklist()), before);
 }
