@@ -63,8 +63,8 @@ pub fn pages(targets: &Targets, page: impl Fn(Targets) -> Change) -> Vec<Change>
 
 /// Carries out these changes, which together concern all these targets. Nothing is changed if one of them is
 /// refused. The journal gets all records but those of the last turn, and `outcome` its outcome.
-pub async fn carry_out<S: HasParts>(
-    turn: &Turn<S>,
+pub async fn carry_out(
+    turn: &Turn<impl HasParts>,
     targets: Targets,
     pages: Vec<Change>,
     outcome: &mut WriteOutcome,

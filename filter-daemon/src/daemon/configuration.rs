@@ -31,8 +31,6 @@ pub struct Configuration {
     is_known: bool,
     /// The text of the configuration in force.
     text: Option<Arc<ConfigText>>,
-    /// The text of the configuration that is about to take effect.
-    next: Option<Arc<ConfigText>>,
     /// Why the configuration in force differs from its file.
     held_back: Option<Fault>,
     /// The mode that filterd started with and keeps, and the fault shown while the configuration has another.
@@ -69,7 +67,6 @@ impl Configuration {
             trial: Trial::none(&store),
             store,
             text: None,
-            next: None,
             held_back: None,
             mode: None,
             other_mode: None,
@@ -215,16 +212,16 @@ impl Configuration {
         unknown
     }
 
-    /// Begins a trial of the prepared configuration. That is on disk when this returns, with these lists.
+    /// Begins a trial of the configuration with this text. That is on disk when this returns, with these lists.
     /// `names` are the lists in force.
     pub fn begin_trial(
         &mut self,
         length: Duration,
         asked: (&str, u32),
         names: Vec<Arc<str>>,
-        lists: Vec<AcceptedSource>,
+        (text, lists): (Option<&ConfigText>, Vec<AcceptedSource>),
     ) -> Result<(), String> {
-        let config = self.next.as_ref().map(|text| self.store.save_text(text)).transpose();
+        let config = text.map(|text| self.store.save_text(text)).transpose();
         let config = config.map_err(|error| error.to_string())?;
         let generation = Generation { config, lists, ..Generation::default() };
         self.trial.begin(length, asked, names, generation)
@@ -339,15 +336,10 @@ impl Configuration {
         format!("configuration {file}; enforce: {enforce}; interfaces: {interfaces}")
     }
 
-    /// Takes the text of a configuration that is about to take effect.
-    pub fn prepare(&mut self, loaded: &mut Loaded) {
-        self.next = loaded.text.take();
-    }
-
-    /// Records that the prepared configuration is in force.
-    pub fn take_effect(&mut self) {
-        self.text = self.next.take();
-        self.is_known |= self.text.is_some();
+    /// Records that the configuration with this text is in force.
+    pub fn take_effect(&mut self, text: Option<Arc<ConfigText>>) {
+        self.is_known |= text.is_some();
+        self.text = text;
     }
 
     /// Where the generation in force is saved.
@@ -385,7 +377,6 @@ impl Configuration {
 
     /// Records that a configuration was refused.
     pub fn note_refusal(&mut self, error: &DaemonError) {
-        self.next = None;
         let is_elsewhere =
             matches!(error, DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) | DaemonError::NothingToTry);
         let is_slip =

@@ -25,8 +25,8 @@ pub struct Flushed {
 }
 
 /// Empties these lists. A failure stops it.
-pub async fn flush<S: HasParts>(
-    turn: &Turn<S>,
+pub async fn flush(
+    turn: &Turn<impl HasParts>,
     lists: Vec<ListId>,
     outcome: &mut WriteOutcome,
 ) -> (Flushed, Option<CommitError>) {

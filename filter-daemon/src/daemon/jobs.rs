@@ -4,6 +4,9 @@
 //! Jobs and the loop share the owner's state, and only one of them runs at a time. Therefore the state is
 //! always free in a job's turn.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;

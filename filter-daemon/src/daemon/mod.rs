@@ -7,6 +7,7 @@
 
 mod acknowledging;
 mod alarm;
+mod applying;
 mod capacity;
 mod change;
 pub mod commit;

@@ -5,8 +5,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::jobs::Turn;
-use super::owner::Owner;
 use super::reload::ListSources;
 use crate::clock;
 use crate::control::ReplyTo;
@@ -171,29 +169,18 @@ impl Readings {
         Some(asked)
     }
 
+    /// Lends the knowledge of earlier readings.
+    pub fn lend_sources(&mut self) -> ListSources {
+        self.sources.take().expect("one reading at a time")
+    }
+
+    /// Takes the knowledge back, after a reading.
+    pub fn take_back(&mut self, sources: ListSources) {
+        self.sources = Some(sources);
+    }
+
     /// Ends the request that is being carried out. Returns how long it took.
     pub fn end(&mut self) -> Duration {
         self.now.take().map(|now| now.began.elapsed()).unwrap_or_default()
     }
-}
-
-/// Reads in another thread, with the knowledge of earlier readings.
-pub async fn read<T: Send + 'static>(
-    turn: &Turn<Owner>,
-    read: impl FnOnce(&mut ListSources) -> T + Send + 'static,
-) -> T {
-    let mut sources = turn.now(|owner| owner.readings.sources.take().expect("one reading at a time"));
-    let reading = tokio::task::spawn_blocking(move || {
-        sources.writes = true;
-        (read(&mut sources), sources)
-    });
-    let read = reading.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-    turn.next().await;
-    turn.now(|owner| {
-        owner.readings.sources = Some(read.1);
-        // Files of the guard may have changed meanwhile. Their addresses are allowed before anything is
-        // blocked.
-        owner.guard.look_at_files(&mut owner.protection);
-    });
-    read.0
 }

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use tracing::{error, info};
 
+use super::applying::{apply, read, save};
 use super::crowdsec::CrowdSecEvent;
 use super::error::DaemonError;
 use super::feeds::EndedFetch;
 use super::jobs::{OwnerParts, Turn};
 use super::owner::Owner;
-use super::reading::{RefreshRequest, read};
+use super::reading::RefreshRequest;
 use super::refresh::{ContentsMark, WaitingRefresh};
 use super::reload::{AppliedReload, Loaded, RunningReload};
-use super::reloading::{apply, save};
 use crate::blocklist::Origin;
 use crate::clock;
 use crate::config::ListName;

@@ -2,14 +2,13 @@
 
 use tracing::error;
 
-use super::commit::CommitError;
+use super::applying::{apply, read, save};
 use super::diff::{Comparison, CurrentState, gather};
 use super::error::DaemonError;
 use super::interfaces::{ModeChange, beyond};
 use super::jobs::Turn;
-use super::lists::ListToKeep;
 use super::owner::Owner;
-use super::reading::{ReadRequest, ReloadRequest, read};
+use super::reading::{ReadRequest, ReloadRequest};
 use super::refreshing::refresh;
 use super::reload::{self, AppliedReload, KnownList, Loaded, RunningReload};
 use super::settings;
@@ -32,11 +31,12 @@ async fn reload(turn: Turn<Owner>, asked: ReloadRequest) {
 
 async fn carry_out(turn: &Turn<Owner>, asked: &ReloadRequest) -> Result<Reloaded, DaemonError> {
     let loaded = load(turn, asked).await?;
+    let text = loaded.text.clone();
     let reload = turn.now(|owner| owner.begin_reload(loaded, asked))?;
     let AppliedReload { config, reloaded, to_keep, ends } = apply(turn, reload, asked.is_trial()).await?;
     let mut reloaded = {
         let mut owner = turn.hold();
-        owner.configuration.take_effect();
+        owner.configuration.take_effect(text);
         owner.follow(config, reloaded, asked).await
     };
     match asked.trial() {
@@ -65,39 +65,6 @@ async fn load(turn: &Turn<Owner>, asked: &ReloadRequest) -> Result<Loaded, Daemo
         source.load(&known, &accept, sources)
     })
     .await
-}
-
-/// Applies a reload that has begun, completely or not at all.
-pub async fn apply(
-    turn: &Turn<Owner>,
-    mut reload: RunningReload,
-    is_trial: bool,
-) -> Result<AppliedReload, CommitError> {
-    turn.now(|owner| owner.activity = Some("reloading"));
-    let applied = reload.run(turn).await;
-    turn.now(|owner| {
-        owner.activity = None;
-        let (blocklist, sources) = (owner.protection.blocklist_mut(), &mut owner.lists.sources);
-        match applied {
-            Ok(()) => Ok(reload.finish(is_trial, blocklist, sources)),
-            Err(error) => {
-                reload.give_back(blocklist, sources);
-                Err(error)
-            }
-        }
-    })
-}
-
-/// Saves the generation with these lists. Returns when it is on disk, or the disk has refused it.
-pub async fn save(turn: &Turn<Owner>, to_keep: Vec<ListToKeep>, reloaded: &mut Reloaded) {
-    turn.now(|owner| owner.lists.save(owner.configuration.save_target(), to_keep));
-    while turn.now(|owner| owner.lists.is_writing()) {
-        turn.event().await;
-    }
-    turn.now(|owner| {
-        reloaded.not_kept.extend(owner.lists.without_copies());
-        reloaded.not_kept.extend(owner.lists.gone(owner.protection.blocklist()));
-    });
 }
 
 /// Compares the files with what is in force.
@@ -175,14 +142,9 @@ impl Owner {
     }
 
     /// Starts to apply a configuration, if it is valid.
-    fn begin_reload(
-        &mut self,
-        mut loaded: Loaded,
-        asked: &ReloadRequest,
-    ) -> Result<RunningReload, DaemonError> {
+    fn begin_reload(&mut self, loaded: Loaded, asked: &ReloadRequest) -> Result<RunningReload, DaemonError> {
         self.must_be_possible(&loaded.config)?;
         self.must_be_acceptable(&loaded.config, &asked.request.accept)?;
-        self.configuration.prepare(&mut loaded);
         self.prepare_trial(&loaded, asked)?;
         let blocklist = self.protection.blocklist_mut();
         let reload = RunningReload::begin(loaded, blocklist, &mut self.lists.sources)?;

@@ -56,6 +56,7 @@ impl Owner {
         let names = lists.filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| list.name.clone());
         let names = names.collect();
         let lists = self.lists_on_trial(loaded);
+        let lists = (loaded.text.as_deref(), lists);
         let begun = self.configuration.begin_trial(length, (by, loaded.checksum), names, lists);
         let remedy = "make the state directory writable and check its free space";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;

@@ -250,7 +250,7 @@ impl CrowdSec {
         }
     }
 
-    /// Records what ended.
+    /// Records the results of what has ended.
     pub fn note(&mut self, event: CrowdSecEvent) {
         match event {
             CrowdSecEvent::Polled(ended) => {

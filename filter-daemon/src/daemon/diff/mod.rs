@@ -149,7 +149,7 @@ impl Comparison {
     }
 
     /// Compares page by page.
-    pub async fn run<S: HasParts>(mut self, turn: &Turn<S>) -> Reply {
+    pub async fn run(mut self, turn: &Turn<impl HasParts>) -> Reply {
         for mut list in std::mem::take(&mut self.lists) {
             self.come(&mut list, turn).await;
             self.go(&mut list, turn).await;
@@ -223,7 +223,7 @@ impl Comparison {
     }
 
     /// Finds the entries to add.
-    async fn come<S: HasParts>(&mut self, list: &mut ComparedList, turn: &Turn<S>) {
+    async fn come(&mut self, list: &mut ComparedList, turn: &Turn<impl HasParts>) {
         let mut from = 0;
         loop {
             let page = list.targets.page(from, PAGE);
@@ -255,7 +255,7 @@ impl Comparison {
     }
 
     /// Finds the entries to remove.
-    async fn go<S: HasParts>(&mut self, list: &mut ComparedList, turn: &Turn<S>) {
+    async fn go(&mut self, list: &mut ComparedList, turn: &Turn<impl HasParts>) {
         let mut after = Some(None);
         while let Some(from) = after {
             let page = turn.page(|parts| self.go_page(list, from, parts.protection.blocklist()));

@@ -36,8 +36,7 @@ impl Prepared {
         broker: Broker,
         (mut blocklist, mut guard): (Blocklist, Guard),
     ) -> Result<Self, DaemonError> {
-        configuration.prepare(&mut loaded);
-        configuration.take_effect();
+        configuration.take_effect(loaded.text.take());
         configuration.set_mode(run.mode.unwrap_or(loaded.config.mode));
         let feeds = Feeds::begin(&run.state_dir, &loaded.config);
         // The guard comes before anything is blocked. Servers of lists follow with the first check.

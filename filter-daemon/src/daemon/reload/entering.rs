@@ -11,10 +11,10 @@ use crate::daemon::jobs::{HasParts, OwnerParts, Turn};
 
 impl RunningReload {
     /// Adds the new entries of this polarity.
-    pub(super) async fn enter<S: HasParts>(
+    pub(super) async fn enter(
         &mut self,
         polarity: Polarity,
-        turn: &Turn<S>,
+        turn: &Turn<impl HasParts>,
     ) -> Result<(), CommitError> {
         for list in 0..self.rows.contents.len() {
             let mut from = Some(0);
@@ -54,7 +54,7 @@ impl RunningReload {
 
     /// Extends existing entries to the reach of their list. This runs before entries leave, and again after
     /// the grace period.
-    pub(super) async fn reach<S: HasParts>(&mut self, turn: &Turn<S>) -> Result<(), CommitError> {
+    pub(super) async fn reach(&mut self, turn: &Turn<impl HasParts>) -> Result<(), CommitError> {
         for id in self.rows.reaching.lists() {
             let mut after = Some(None);
             while let Some(from) = after {

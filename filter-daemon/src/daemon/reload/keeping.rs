@@ -7,7 +7,7 @@ use crate::daemon::jobs::{HasParts, Turn};
 
 impl RunningReload {
     /// Takes over the entries from the old lists.
-    pub(super) async fn keep<S: HasParts>(&mut self, turn: &Turn<S>) {
+    pub(super) async fn keep(&mut self, turn: &Turn<impl HasParts>) {
         for (turned, at) in &self.rows.kept {
             let (_, contents) = &mut self.rows.contents[*at];
             let mut after = Some(None);

@@ -27,10 +27,10 @@ impl RunningReload {
     }
 
     /// Releases the entries of this polarity that are gone.
-    pub(super) async fn leave<S: HasParts>(
+    pub(super) async fn leave(
         &mut self,
         polarity: Polarity,
-        turn: &Turn<S>,
+        turn: &Turn<impl HasParts>,
     ) -> Result<(), CommitError> {
         for list in 0..self.rows.contents.len() + self.rows.gone.len() {
             let mut after = Some(None);

@@ -112,7 +112,7 @@ impl RunningReload {
     }
 
     /// Applies it completely or not at all.
-    pub async fn run<S: HasParts>(&mut self, turn: &Turn<S>) -> Result<(), CommitError> {
+    pub async fn run(&mut self, turn: &Turn<impl HasParts>) -> Result<(), CommitError> {
         self.keep(turn).await;
         let needs = self.measure(turn).await;
         if turn.page(|parts| parts.capacity.is_graceless()).await {
@@ -129,7 +129,7 @@ impl RunningReload {
         Ok(())
     }
 
-    async fn apply<S: HasParts>(&mut self, turn: &Turn<S>) -> Result<(), CommitError> {
+    async fn apply(&mut self, turn: &Turn<impl HasParts>) -> Result<(), CommitError> {
         self.enter(Polarity::Allow, turn).await?;
         turn.seen(|latest| latest.loosened).await;
         self.enter(Polarity::Block, turn).await?;

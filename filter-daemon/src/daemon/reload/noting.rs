@@ -9,7 +9,7 @@ use crate::source::reading::SourceReadings;
 
 impl RunningReload {
     /// Looks up the times of the entries of lists that expire.
-    pub(super) async fn note_times<S: HasParts>(&mut self, turn: &Turn<S>) {
+    pub(super) async fn note_times(&mut self, turn: &Turn<impl HasParts>) {
         for list in 0..self.rows.contents.len() {
             let (id, mut from) = (self.rows.contents[list].0, 0);
             let is_told = |sources: &SourceReadings| self.rows.is_told(id, sources);

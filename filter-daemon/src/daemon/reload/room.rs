@@ -20,7 +20,7 @@ type CountPages = fn(&RunningReload, (usize, usize), &mut Needs, &Blocklist) -> 
 impl RunningReload {
     /// Counts the required capacity, exactly only where it matters. Most reloads add little, and few entries
     /// of the longest lists exist already.
-    pub(super) async fn measure<S: HasParts>(&self, turn: &Turn<S>) -> Needs {
+    pub(super) async fn measure(&self, turn: &Turn<impl HasParts>) -> Needs {
         // The first count assumes that no entry exists yet, which is mostly enough.
         let needs = self.count_all(Self::count, turn).await;
         let is_enough = turn.now(|state| {
@@ -30,7 +30,7 @@ impl RunningReload {
         if is_enough { needs } else { self.count_all(Self::count_closely, turn).await }
     }
 
-    async fn count_all<S: HasParts>(&self, count: CountPages, turn: &Turn<S>) -> Needs {
+    async fn count_all(&self, count: CountPages, turn: &Turn<impl HasParts>) -> Needs {
         let before = turn.page(|parts| needs::of(parts.protection.blocklist())).await;
         let mut needs = Needs { counters: self.settings[1].counters, ..before };
         let (mut list, mut from) = (0, 0);
@@ -95,10 +95,10 @@ impl RunningReload {
     }
 
     /// Reserves capacity for old and new together, and prepares the judge for it without blocking the owner.
-    pub(super) async fn make_room<S: HasParts>(
+    pub(super) async fn make_room(
         &self,
         needs: Needs,
-        turn: &Turn<S>,
+        turn: &Turn<impl HasParts>,
     ) -> Result<(), CommitError> {
         turn.until(|parts| {
             let (filter, blocklist) = parts.protection.parts();
@@ -119,7 +119,7 @@ impl RunningReload {
     }
 
     /// Applies the settings, if they drop less.
-    pub(super) async fn loosen<S: HasParts>(&mut self, turn: &Turn<S>) -> Result<(), CommitError> {
+    pub(super) async fn loosen(&mut self, turn: &Turn<impl HasParts>) -> Result<(), CommitError> {
         let [before, after] = self.settings;
         if after.strictness() >= before.unpaused().strictness() {
             return Ok(());
@@ -130,10 +130,10 @@ impl RunningReload {
     }
 
     /// Applies these settings, once the judge for them is loaded.
-    pub(super) async fn set<S: HasParts>(
+    pub(super) async fn set(
         &self,
         settings: Settings,
-        turn: &Turn<S>,
+        turn: &Turn<impl HasParts>,
     ) -> Result<(), CommitError> {
         turn.until(|parts| match parts.protection.filter_mut().foresee(settings) {
             Ok(true) => Some(parts.protection.commit(&Change::Settings(settings), clock::now()).map(drop)),

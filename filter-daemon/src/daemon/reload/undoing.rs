@@ -26,7 +26,7 @@ struct UndoCommits {
 
 impl RunningReload {
     /// Undoes everything that was applied.
-    pub(super) async fn undo<S: HasParts>(&mut self, cause: &CommitError, turn: &Turn<S>) {
+    pub(super) async fn undo(&mut self, cause: &CommitError, turn: &Turn<impl HasParts>) {
         error!("the reload was refused and is rolled back: {}", cause.explain());
         let live = turn.now(|state| {
             state.show("rolling back");
