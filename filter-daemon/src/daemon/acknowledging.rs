@@ -13,26 +13,31 @@ impl Owner {
             return Err(no_notice(unknown));
         }
         let is_meant = |fault: &Fault| ids.is_empty() || ids.iter().any(|id| is(fault, id));
-        if self.pinned.gap().is_some_and(|fault| is_meant(&fault)) {
-            self.pinned.acknowledge();
+        if self.attachment.pinned.gap().is_some_and(|fault| is_meant(&fault)) {
+            self.attachment.pinned.acknowledge();
         }
         if self.clock_fault().is_some_and(|fault| is_meant(&fault)) {
-            self.time.acknowledge();
+            self.clocks.time.acknowledge();
         }
-        self.tampered.acknowledge(is_meant);
-        let not_durable = self.persistence.acknowledge(is_meant).err();
+        self.attachment.tampered.acknowledge(is_meant);
+        let not_durable = self.core.persistence.acknowledge(is_meant).err();
         let acknowledged = known.into_iter().filter(is_meant).collect();
         Ok(ack::Reply { acknowledged, not_durable })
     }
 
     fn notices(&self) -> impl Iterator<Item = Fault> {
         let clock = self.clock_fault();
-        self.persistence.notices().chain(self.pinned.gap()).chain(clock).chain(self.tampered.notices())
+        self.core
+            .persistence
+            .notices()
+            .chain(self.attachment.pinned.gap())
+            .chain(clock)
+            .chain(self.attachment.tampered.notices())
     }
 
     /// The notice about the clock counts only while entries have deadlines.
     pub(super) fn clock_fault(&self) -> Option<Fault> {
-        self.time.fault(self.protection.blocklist().next_deadline().is_some())
+        self.clocks.time.fault(self.core.protection.blocklist().next_deadline().is_some())
     }
 }
 

@@ -13,7 +13,7 @@ pub async fn read<T: Send + 'static>(
     turn: &Turn<Owner>,
     read: impl FnOnce(&mut ListSources) -> T + Send + 'static,
 ) -> T {
-    let mut sources = turn.now(|owner| owner.readings.lend_sources());
+    let mut sources = turn.now(|owner| owner.sources.readings.lend_sources());
     let reading = tokio::task::spawn_blocking(move || {
         sources.writes = true;
         (read(&mut sources), sources)
@@ -21,10 +21,10 @@ pub async fn read<T: Send + 'static>(
     let read = reading.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
     turn.next().await;
     turn.now(|owner| {
-        owner.readings.take_back(read.1);
+        owner.sources.readings.take_back(read.1);
         // Files of the guard may have changed meanwhile. Their addresses are allowed before anything is
         // blocked.
-        owner.guard.look_at_files(&mut owner.protection);
+        owner.guard.look_at_files(&mut owner.core.protection);
     });
     read.0
 }
@@ -35,11 +35,11 @@ pub async fn apply(
     mut reload: RunningReload,
     is_trial: bool,
 ) -> Result<AppliedReload, CommitError> {
-    turn.now(|owner| owner.activity = Some("reloading"));
+    turn.now(|owner| owner.core.activity = Some("reloading"));
     let applied = reload.run(turn).await;
     turn.now(|owner| {
-        owner.activity = None;
-        let (blocklist, sources) = (owner.protection.blocklist_mut(), &mut owner.lists.sources);
+        owner.core.activity = None;
+        let (blocklist, sources) = (owner.core.protection.blocklist_mut(), &mut owner.core.lists.sources);
         match applied {
             Ok(()) => Ok(reload.finish(is_trial, blocklist, sources)),
             Err(error) => {
@@ -52,12 +52,12 @@ pub async fn apply(
 
 /// Saves the generation with these lists. Returns when it is on disk, or the disk has refused it.
 pub async fn save(turn: &Turn<Owner>, to_keep: Vec<ListToKeep>, reloaded: &mut Reloaded) {
-    turn.now(|owner| owner.lists.save(owner.configuration.save_target(), to_keep));
-    while turn.now(|owner| owner.lists.is_writing()) {
+    turn.now(|owner| owner.core.lists.save(owner.configuration.save_target(), to_keep));
+    while turn.now(|owner| owner.core.lists.is_writing()) {
         turn.event().await;
     }
     turn.now(|owner| {
-        reloaded.not_kept.extend(owner.lists.without_copies());
-        reloaded.not_kept.extend(owner.lists.gone(owner.protection.blocklist()));
+        reloaded.not_kept.extend(owner.core.lists.without_copies());
+        reloaded.not_kept.extend(owner.core.lists.gone(owner.core.protection.blocklist()));
     });
 }

@@ -6,7 +6,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::commit::{CommitError, Protection};
-use super::jobs::{HasParts, OwnerParts, Turn};
+use super::core::Core;
+use super::jobs::Turn;
 use super::persistence::WriteOutcome;
 use crate::blocklist::{Applied, Change, PAGE, Targets, Undo, Want};
 use crate::clock;
@@ -64,7 +65,7 @@ pub fn pages(targets: &Targets, page: impl Fn(Targets) -> Change) -> Vec<Change>
 /// Carries out these changes, which together concern all these targets. Nothing is changed if one of them is
 /// refused. The journal gets all records but those of the last turn, and `outcome` its outcome.
 pub async fn carry_out(
-    turn: &Turn<impl HasParts>,
+    turn: &Turn<impl AsMut<Core>>,
     targets: Targets,
     pages: Vec<Change>,
     outcome: &mut WriteOutcome,
@@ -75,18 +76,18 @@ pub async fn carry_out(
     let entering = enters.then_some(targets);
     let mut pages = Pages { entering, left, undo: Vec::new(), done: ChangeTotals::default() };
     while !pages.left.is_empty() {
-        if let Err(error) = turn.until(|parts| pages.next(parts)).await {
+        if let Err(error) = turn.until(|core| pages.next(core)).await {
             while let Some(undo) = pages.undo.pop() {
-                turn.page(|parts| {
-                    tell_journal(parts, outcome);
-                    undo_page(undo, parts.protection);
+                turn.page(|core| {
+                    tell_journal(core, outcome);
+                    undo_page(undo, &mut core.protection);
                 })
                 .await;
             }
             return Err(error);
         }
         if !pages.left.is_empty() {
-            turn.now(|state| tell_journal(&mut state.parts(), outcome));
+            turn.core(|core| tell_journal(core, outcome));
         }
     }
     Ok(pages.done)
@@ -95,16 +96,16 @@ pub async fn carry_out(
 impl Pages {
     /// Carries out the next page, and small pages after it. There is no result until there is room for the
     /// first.
-    fn next(&mut self, parts: &mut OwnerParts<'_>) -> Option<Result<(), CommitError>> {
+    fn next(&mut self, core: &mut Core) -> Option<Result<(), CommitError>> {
         let mut targets = 0;
         while let Some(page) = self.left.pop_front() {
             targets += size(&page);
             let is_first = targets == size(&page);
-            if (!is_first && targets > TOGETHER) || !self.make_room(&page, parts) {
+            if (!is_first && targets > TOGETHER) || !self.make_room(&page, core) {
                 self.left.push_front(page);
                 return (!is_first).then_some(Ok(()));
             }
-            match parts.protection.commit(&page, clock::now()) {
+            match core.protection.commit(&page, clock::now()) {
                 Ok(applied) => {
                     self.done.add(&applied);
                     self.undo.push(applied.undo);
@@ -115,11 +116,11 @@ impl Pages {
         Some(Ok(()))
     }
 
-    fn make_room(&mut self, page: &Change, parts: &mut OwnerParts<'_>) -> bool {
+    fn make_room(&mut self, page: &Change, core: &mut Core) -> bool {
         let Change::Want(Want { list, polarity, targets, .. }) = page else { return true };
-        let (blocklist, all) = (parts.protection.blocklist(), self.entering.as_ref().unwrap_or(targets));
+        let (blocklist, all) = (core.protection.blocklist(), self.entering.as_ref().unwrap_or(targets));
         let (sets, all) = (blocklist.sets_of(list, *polarity), blocklist.in_effect(list, all));
-        let has_room = parts.capacity.has_room(parts.protection, sets, &all);
+        let has_room = core.capacity.has_room(&mut core.protection, sets, &all);
         if has_room {
             self.entering = None;
         }
@@ -135,9 +136,9 @@ fn undo_page(undo: Undo, protection: &mut Protection) {
     }
 }
 
-fn tell_journal(parts: &mut OwnerParts<'_>, outcome: &mut WriteOutcome) {
-    let records = parts.protection.take_records();
-    parts.persistence.write_part(records, outcome);
+fn tell_journal(core: &mut Core, outcome: &mut WriteOutcome) {
+    let records = core.protection.take_records();
+    core.persistence.write_part(records, outcome);
 }
 
 fn size(page: &Change) -> usize {

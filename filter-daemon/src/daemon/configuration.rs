@@ -13,8 +13,9 @@ use super::trial::Trial;
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, Mode};
+use crate::control::ReplyTo;
 use crate::control::wire::accept::Accept;
-use crate::control::wire::{About, Fault};
+use crate::control::wire::{About, Fault, confirm, rollback};
 use crate::source::digest::Digest;
 use crate::source::reading::{AcceptedSource, SourceReading};
 use crate::state::{
@@ -25,6 +26,8 @@ use crate::text::{Explanation, date, printable};
 
 /// The part of the owner's state that is about the configuration's file.
 pub struct Configuration {
+    /// The configuration in force.
+    pub config: Config,
     file: ConfigFile,
     store: StateStore,
     /// The file has been read once. From then on a missing file is an error, even at the usual place.
@@ -40,6 +43,10 @@ pub struct Configuration {
     pub trial: Trial,
     /// The configuration and lists that a rollback of the trial restores.
     way_back: Option<Arc<WayBack>>,
+    /// Clients that wait until the copies of a confirmed reload are on disk.
+    pub confirming: Vec<ReplyTo<confirm::Reply>>,
+    /// Clients that wait until the state before a trial is restored.
+    pub rolling_back: Vec<ReplyTo<rollback::Reply>>,
 }
 
 /// The paths of the configuration and its copy, for a reading.
@@ -62,6 +69,7 @@ impl Configuration {
         let before = sources.carried_over()?;
         let is_known = run.config.path().is_some_and(|path| last_good(&store, path).is_ok());
         let mut this = Self {
+            config: Config::default(),
             file: run.config.clone(),
             is_known,
             trial: Trial::none(&store),
@@ -71,6 +79,8 @@ impl Configuration {
             mode: None,
             other_mode: None,
             way_back: None,
+            confirming: Vec::new(),
+            rolling_back: Vec::new(),
         };
         if let Some(loaded) = this.after_trial(&before, sources)? {
             return Ok((this, loaded));

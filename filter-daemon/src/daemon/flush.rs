@@ -8,7 +8,8 @@ use filter_common::target::Target;
 
 use super::change::ChangeTotals;
 use super::commit::CommitError;
-use super::jobs::{HasParts, OwnerParts, Turn};
+use super::core::Core;
+use super::jobs::Turn;
 use super::persistence::WriteOutcome;
 use crate::blocklist::{Applied, Blocklist, Change, ListId, ReleaseFrom, Targets};
 use crate::clock;
@@ -26,7 +27,7 @@ pub struct Flushed {
 
 /// Empties these lists. A failure stops it.
 pub async fn flush(
-    turn: &Turn<impl HasParts>,
+    turn: &Turn<impl AsMut<Core>>,
     lists: Vec<ListId>,
     outcome: &mut WriteOutcome,
 ) -> (Flushed, Option<CommitError>) {
@@ -35,14 +36,13 @@ pub async fn flush(
     for list in lists.into_iter().rev() {
         let mut after = Some(None);
         while let Some(from) = after {
-            let page = turn.page(|parts| flush_page(list, from, &all, &mut flushed, parts)).await;
+            let page = turn.page(|core| flush_page(list, from, &all, &mut flushed, core)).await;
             after = match page {
                 Ok(after) => after.map(Some),
                 Err(error) => return (flushed, Some(error)),
             };
-            turn.now(|state| {
-                let parts = state.parts();
-                parts.persistence.write_part(parts.protection.take_records(), outcome);
+            turn.core(|core| {
+                core.persistence.write_part(core.protection.take_records(), outcome);
             });
         }
     }
@@ -55,9 +55,9 @@ fn flush_page(
     after: Option<Target>,
     all: &[ListId],
     flushed: &mut Flushed,
-    parts: &mut OwnerParts<'_>,
+    core: &mut Core,
 ) -> Result<Option<Target>, CommitError> {
-    let blocklist = parts.protection.blocklist();
+    let blocklist = core.protection.blocklist();
     // Others may have emptied and forgotten the list meanwhile.
     if !blocklist.lists().has(list) || blocklist.lists().get(list).entries == 0 {
         return Ok(None);
@@ -67,9 +67,9 @@ fn flush_page(
     let (set, reach) = (blocklist.lists().get(list).set(), blocklist.lists().reach_of(&name));
     let blocked: Targets = targets.iter().filter_map(|target| reach.of(target).next()).collect();
     let page = Change::Release { from: ReleaseFrom::List(name.clone()), targets };
-    let applied = parts.protection.commit(&page, clock::now())?;
+    let applied = core.protection.commit(&page, clock::now())?;
     flushed.add(name, &applied);
-    let still = StillListed::of(parts.protection.blocklist(), set, all, &blocked, &applied);
+    let still = StillListed::of(core.protection.blocklist(), set, all, &blocked, &applied);
     flushed.note_still(still);
     Ok(next)
 }

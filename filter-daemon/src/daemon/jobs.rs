@@ -17,30 +17,11 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
-use super::capacity::Capacity;
-use super::commit::{LatestCommits, Protection};
-use super::persistence::Persistence;
-use crate::source::reading::SourceReadings;
+use super::commit::LatestCommits;
+use super::core::Core;
 
 /// How soon a waiting job is tried again if no other event happens.
 const POLL: Duration = Duration::from_millis(100);
-
-/// The parts of the owner that a page may need.
-pub struct OwnerParts<'a> {
-    pub protection: &'a mut Protection,
-    pub capacity: &'a mut Capacity,
-    pub persistence: &'a mut Persistence,
-    pub sources: &'a SourceReadings,
-}
-
-/// A state whose parts jobs change: the owner, or that of a test.
-pub trait HasParts: Send {
-    /// The parts that a page may need.
-    fn parts(&mut self) -> OwnerParts<'_>;
-
-    /// Shows people what is being done.
-    fn show(&mut self, _activity: &'static str) {}
-}
 
 /// A job that was begun.
 pub type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -93,22 +74,27 @@ impl<S> Clone for Turn<S> {
     }
 }
 
-impl<S: HasParts> Turn<S> {
+impl<S: AsMut<Core>> Turn<S> {
     /// Does a page of work in the next turn.
-    pub async fn page<T>(&self, page: impl FnOnce(&mut OwnerParts<'_>) -> T) -> T {
+    pub async fn page<T>(&self, page: impl FnOnce(&mut Core) -> T) -> T {
         self.next().await;
-        self.now(|state| page(&mut state.parts()))
+        self.core(page)
+    }
+
+    /// Uses the core in the present turn.
+    pub fn core<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+        self.now(|state| work(state.as_mut()))
     }
 
     /// Tries to do a page of work in the next turn, and again after each event, until there is a result.
-    pub async fn until<T>(&self, mut attempt: impl FnMut(&mut OwnerParts<'_>) -> Option<T>) -> T {
-        self.until_some(|state| attempt(&mut state.parts())).await
+    pub async fn until<T>(&self, mut attempt: impl FnMut(&mut Core) -> Option<T>) -> T {
+        self.until_some(|state| attempt(state.as_mut())).await
     }
 
     /// Waits until packets in flight have seen this commit.
     pub async fn seen(&self, commit: impl FnOnce(LatestCommits) -> u64) {
-        let commit = self.now(|state| commit(state.parts().protection.latest()));
-        self.until(|parts| parts.capacity.check_grace(commit).then_some(())).await;
+        let commit = self.now(|state| commit(state.as_mut().protection.latest()));
+        self.until(|core| core.capacity.check_grace(commit).then_some(())).await;
     }
 }
 
@@ -262,13 +248,6 @@ impl<S: 'static> NewJobs<S> {
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
         self.0.notify_one();
-    }
-}
-
-#[cfg(test)]
-impl<T: HasParts> HasParts for &mut T {
-    fn parts(&mut self) -> OwnerParts<'_> {
-        (**self).parts()
     }
 }
 

@@ -13,6 +13,7 @@ mod change;
 pub mod commit;
 mod configuration;
 mod confine;
+mod core;
 mod counting;
 mod covering;
 mod crowdsec;

@@ -11,7 +11,7 @@ use super::applying::{apply, read, save};
 use super::crowdsec::CrowdSecEvent;
 use super::error::DaemonError;
 use super::feeds::EndedFetch;
-use super::jobs::{OwnerParts, Turn};
+use super::jobs::Turn;
 use super::owner::Owner;
 use super::reading::RefreshRequest;
 use super::refresh::{ContentsMark, WaitingRefresh};
@@ -33,11 +33,11 @@ pub async fn refresh(turn: Turn<Owner>, asked: RefreshRequest) {
 }
 
 async fn carry_out(turn: &Turn<Owner>, asked: RefreshRequest) -> Result<Reloaded, DaemonError> {
-    let (config, known) = turn.now(|owner| (owner.config.clone(), owner.known_lists()));
+    let (config, known) = turn.now(|owner| (owner.configuration.config.clone(), owner.known_lists()));
     let RefreshRequest { lists, uncopied } = asked;
     let loaded = read(turn, move |sources| Loaded::refresh(config, &known, &lists, &uncopied, sources)).await;
     let reload = turn.now(|owner| {
-        RunningReload::begin(loaded, owner.protection.blocklist_mut(), &mut owner.lists.sources)
+        RunningReload::begin(loaded, owner.core.protection.blocklist_mut(), &mut owner.core.lists.sources)
     })?;
     let AppliedReload { mut reloaded, to_keep, .. } = apply(turn, reload, false).await?;
     save(turn, to_keep, &mut reloaded).await;
@@ -59,9 +59,9 @@ impl Owner {
             return;
         }
         let before = lists.iter().map(|list| self.contents(list)).collect();
-        let fetching = self.feeds.ask(&lists);
+        let fetching = self.sources.feeds.ask(&lists);
         // Lists that are not fetched are read at once.
-        self.refreshing.waiting.push(WaitingRefresh {
+        self.sources.refreshing.waiting.push(WaitingRefresh {
             lists,
             fetching,
             before,
@@ -72,7 +72,7 @@ impl Owner {
     }
 
     fn refreshable(&self, named: &[ListName]) -> Result<Vec<Arc<str>>, Failure> {
-        let rows = self.protection.blocklist().lists();
+        let rows = self.core.protection.blocklist().lists();
         if let Some(other) = named.iter().find(|name| {
             let id = rows.find(name.as_str());
             id.is_none_or(|id| rows.get(id).origin != Origin::File)
@@ -85,7 +85,7 @@ impl Owner {
                 )),
             });
         }
-        let said = self.config.lists.iter();
+        let said = self.configuration.config.lists.iter();
         let is_meant = |list: &&crate::config::ListConfig| {
             if named.is_empty() { list.feed.is_some() } else { named.contains(&list.name) }
         };
@@ -95,29 +95,29 @@ impl Owner {
     /// Reads the feeds again, and removes files of feeds that are gone.
     pub(super) fn begin_to_fetch(&mut self) {
         if !self.configuration.trial.is_on() {
-            self.feeds.tidy();
+            self.sources.feeds.tidy();
         }
-        let feeds = self.config.lists.iter().filter(|list| list.feed.is_some());
-        self.readings.ask_refresh(feeds.map(|list| list.name.as_str().into()).collect::<Vec<_>>());
+        let feeds = self.configuration.config.lists.iter().filter(|list| list.feed.is_some());
+        self.sources.readings.ask_refresh(feeds.map(|list| list.name.as_str().into()).collect::<Vec<_>>());
         self.read_next();
     }
 
     /// Checks the databases that are due, and reads the lists whose database changed.
     pub(super) fn mind_databases(&mut self) {
-        let due = self.databases.take_due();
+        let due = self.sources.databases.take_due();
         if !due.is_empty() {
-            self.readings.ask_refresh(due);
+            self.sources.readings.ask_refresh(due);
             self.read_next();
         }
     }
 
     /// Writes the copies that the disk refused again, if they are due.
     pub(super) fn write_copies_again(&mut self) {
-        let Some(due) = self.lists.take_due(self.protection.blocklist()) else { return };
+        let Some(due) = self.core.lists.take_due(self.core.protection.blocklist()) else { return };
         if due.is_empty() {
-            self.lists.save_again(self.configuration.save_target());
+            self.core.lists.save_again(self.configuration.save_target());
         } else {
-            self.readings.ask_copies(due);
+            self.sources.readings.ask_copies(due);
             self.read_next();
         }
     }
@@ -129,7 +129,7 @@ impl Owner {
         // Before the decisions are in force: they may contain the address of CrowdSec itself.
         if self.crowdsec.facts() != servers {
             self.guard.follow_servers(self.servers());
-            self.guard.look_at_files(&mut self.protection);
+            self.guard.look_at_files(&mut self.core.protection);
         }
         self.enforce_decisions();
     }
@@ -137,7 +137,7 @@ impl Owner {
     /// Begins to enforce decisions that are new, unless some are being enforced. A few are enforced at once: a
     /// request in between would see them noted, but not made.
     pub(super) fn enforce_decisions(&mut self) {
-        if self.crowdsec.begin_to_enforce(&self.protection) {
+        if self.crowdsec.begin_to_enforce(&self.core.protection) {
             self.jobs.begin(
                 async |turn: Turn<Self>| {
                     while turn.until_some(Self::enforce_page).await.is_continue() {}
@@ -147,22 +147,17 @@ impl Owner {
     }
 
     fn enforce_page(&mut self) -> Option<ControlFlow<()>> {
-        self.crowdsec.enforce_page(&mut OwnerParts {
-            protection: &mut self.protection,
-            capacity: &mut self.capacity,
-            persistence: &mut self.persistence,
-            sources: &self.lists.sources,
-        })
+        self.crowdsec.enforce_page(&mut self.core)
     }
 
     /// Handles the end of a fetch, successful or not.
     pub(super) fn note_fetched(&mut self, came: EndedFetch) {
-        let Some(done) = self.feeds.note(came) else { return };
+        let Some(done) = self.sources.feeds.note(came) else { return };
         // Before the fetched entries are in force: they may contain the feed's own server.
         self.guard.follow_servers(self.servers());
-        self.guard.look_at_files(&mut self.protection);
-        self.readings.ask_refresh(done.lists);
-        for waiting in &mut self.refreshing.waiting {
+        self.guard.look_at_files(&mut self.core.protection);
+        self.sources.readings.ask_refresh(done.lists);
+        for waiting in &mut self.sources.refreshing.waiting {
             waiting.fetching.remove(&done.key);
         }
         self.read_what_is_fetched();
@@ -170,17 +165,17 @@ impl Owner {
 
     /// Stops waiting for feeds that the configuration no longer has.
     pub(super) fn forget_feeds_that_are_gone(&mut self) {
-        for waiting in &mut self.refreshing.waiting {
-            waiting.fetching.retain(|key| self.feeds.has(*key));
+        for waiting in &mut self.sources.refreshing.waiting {
+            waiting.fetching.retain(|key| self.sources.feeds.has(*key));
         }
         self.read_what_is_fetched();
     }
 
     /// Reads the lists of the clients whose feeds are all fetched.
     fn read_what_is_fetched(&mut self) {
-        let all = self.refreshing.waiting.iter().filter(|waiting| waiting.fetching.is_empty());
+        let all = self.sources.refreshing.waiting.iter().filter(|waiting| waiting.fetching.is_empty());
         let lists: Vec<_> = all.flat_map(|waiting| waiting.lists.clone()).collect();
-        self.readings.ask_refresh(lists);
+        self.sources.readings.ask_refresh(lists);
         self.read_next();
     }
 
@@ -188,10 +183,12 @@ impl Owner {
     fn end_refresh(&mut self, lists: &BTreeSet<Arc<str>>, refreshed: &Result<Reloaded, DaemonError>) {
         match refreshed {
             Ok(reloaded) => {
-                self.refreshing.refused = None;
+                self.sources.refreshing.refused = None;
                 let read = lists.iter().map(|list| &**list);
-                self.feeds.judge(read, |list| self.lists.is_held_back(list, self.protection.blocklist()));
-                self.refreshing.add(lists, reloaded);
+                self.sources
+                    .feeds
+                    .judge(read, |list| self.core.lists.is_held_back(list, self.core.protection.blocklist()));
+                self.sources.refreshing.add(lists, reloaded);
                 super::reload::tell_log(reloaded);
                 let Reloaded { entered, left, allowed, disallowed, .. } = reloaded;
                 if entered + left + allowed + disallowed > 0 {
@@ -218,14 +215,14 @@ impl Owner {
                 );
                 let remedy =
                     error.brief().remedy.unwrap_or_else(|| "to retry: filterd lists refresh".to_owned());
-                let since = self.refreshing.refused.take().map(|fault| fault.since);
+                let since = self.sources.refreshing.refused.take().map(|fault| fault.since);
                 let since = since.unwrap_or_else(|| clock::on_the_wall(clock::now()));
                 let told = Explanation::new(message, remedy);
                 error!("{told}");
-                self.refreshing.refused = Some(Fault { about: About::Lists, since, told, id: None });
+                self.sources.refreshing.refused = Some(Fault { about: About::Lists, since, told, id: None });
             }
         }
-        self.readings.end();
+        self.sources.readings.end();
         let refreshed = refreshed.as_ref().map(|_| ()).map_err(DaemonError::brief);
         self.tell_refreshed(&|waiting| waiting.iter().all(|list| lists.contains(list)), &refreshed);
         self.read_next();
@@ -237,7 +234,7 @@ impl Owner {
         are_read: &dyn Fn(&[Arc<str>]) -> bool,
         refreshed: &Result<(), Explanation>,
     ) {
-        let mut all = std::mem::take(&mut self.refreshing.waiting);
+        let mut all = std::mem::take(&mut self.sources.refreshing.waiting);
         let told = all.extract_if(.., |waiting| waiting.fetching.is_empty() && are_read(&waiting.lists));
         for waiting in told {
             let lists = waiting.lists.iter().zip(&waiting.before);
@@ -247,7 +244,7 @@ impl Owner {
             // A client may have disconnected.
             _ = waiting.reply.send(Ok(reply));
         }
-        self.refreshing.waiting.append(&mut all);
+        self.sources.refreshing.waiting.append(&mut all);
     }
 
     fn refreshed(
@@ -256,12 +253,13 @@ impl Owner {
         before: Option<ContentsMark>,
         refreshed: &Result<(), Explanation>,
     ) -> Refreshed {
-        let rows = self.protection.blocklist().lists();
+        let rows = self.core.protection.blocklist().lists();
         let row = rows.find(list).map(|id| rows.get(id));
-        let trouble = rows.find(list).and_then(|id| self.lists.sources.trouble(id));
+        let trouble = rows.find(list).and_then(|id| self.core.lists.sources.trouble(id));
         let held_back =
             trouble.map(|trouble| Explanation::new(trouble.message.clone(), trouble.remedy.clone()));
-        let not_fetched = self.feeds.trouble(list, self.protection.blocklist(), &self.lists.sources);
+        let not_fetched =
+            self.sources.feeds.trouble(list, self.core.protection.blocklist(), &self.core.lists.sources);
         let on_trial = self.configuration.trial.refusal();
         if row.is_none() {
             let told = Explanation::new(
@@ -279,16 +277,16 @@ impl Owner {
             (None, None, Ok(_)) if self.contents(list) == before => (Outcome::Unchanged, None),
             (None, None, Ok(_)) => (Outcome::Changed, None),
         };
-        let (entries, url) = (row.map_or(0, |row| row.entries), self.feeds.url(list));
-        let transfer = self.feeds.transfer(list);
+        let (entries, url) = (row.map_or(0, |row| row.entries), self.sources.feeds.url(list));
+        let transfer = self.sources.feeds.transfer(list);
         Refreshed { list: list.to_string(), outcome, entries, url, transfer, told }
     }
 
     /// The contents of a list, if any were ever accepted, and whether they are blocked or allowed.
     fn contents(&self, list: &str) -> Option<ContentsMark> {
-        let rows = self.protection.blocklist().lists();
+        let rows = self.core.protection.blocklist().lists();
         let id = rows.find(list)?;
-        let accepted = self.lists.sources.accepted(id)?;
+        let accepted = self.core.lists.sources.accepted(id)?;
         Some((rows.get(id).polarity, accepted.bytes, accepted.digest))
     }
 }

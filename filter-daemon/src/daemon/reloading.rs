@@ -42,9 +42,9 @@ async fn carry_out(turn: &Turn<Owner>, asked: &ReloadRequest) -> Result<Reloaded
     match asked.trial() {
         // The reply does not wait for the copies: the trial runs.
         Some((length, _)) => turn.now(|owner| {
-            reloaded.warnings.extend(owner.feeds.warnings_of_a_trial());
+            reloaded.warnings.extend(owner.sources.feeds.warnings_of_a_trial());
             let until = owner.configuration.trial.begin_countdown(length);
-            owner.lists.save(owner.configuration.save_target(), to_keep);
+            owner.core.lists.save(owner.configuration.save_target(), to_keep);
             owner.configuration.trial.set_expiries(ends);
             reloaded.confirm_until = until.map(clock::on_the_wall);
         }),
@@ -59,7 +59,8 @@ async fn load(turn: &Turn<Owner>, asked: &ReloadRequest) -> Result<Loaded, Daemo
         return read(turn, move |sources| source.restore(&known, sources)).await;
     }
     // While copies are being written, none counts as missing.
-    let (is_writing, accept) = (turn.now(|owner| owner.lists.is_writing()), asked.request.accept.clone());
+    let (is_writing, accept) =
+        (turn.now(|owner| owner.core.lists.is_writing()), asked.request.accept.clone());
     read(turn, move |sources| {
         let known = if is_writing { known } else { sources.missed(known) };
         source.load(&known, &accept, sources)
@@ -73,7 +74,7 @@ async fn diff(turn: Turn<Owner>, answer: ReplyTo<diff::Reply>) {
     // A client may have disconnected.
     _ = answer.send(found.map_err(|error| super::serve::failure::of(&error)));
     turn.now(|owner| {
-        owner.readings.end();
+        owner.sources.readings.end();
         owner.read_next();
     });
 }
@@ -96,11 +97,18 @@ async fn compare(turn: &Turn<Owner>) -> Result<diff::Reply, DaemonError> {
         owner.look_at_links().await;
         let then = owner.run.mode.unwrap_or(read.loaded().config.mode);
         let modes = ModeChange { now: owner.mode(), then };
-        let interfaces = owner.interfaces.look_ahead(&after, modes, owner.protection.filter_mut()).await?;
+        let interfaces =
+            owner.attachment.interfaces.look_ahead(&after, modes, owner.core.protection.filter_mut()).await?;
         let on_trial_until = owner.configuration.trial.until();
         let waits = (!then.is_like(modes.now)).then(|| owner.configuration.waits_for(then));
-        let now = CurrentState { config: &owner.config, interfaces, mode: then, waits, on_trial_until };
-        Comparison::begin(read, now, owner.protection.blocklist())
+        let now = CurrentState {
+            config: &owner.configuration.config,
+            interfaces,
+            mode: then,
+            waits,
+            on_trial_until,
+        };
+        Comparison::begin(read, now, owner.core.protection.blocklist())
     };
     Ok(comparison.run(turn).await)
 }
@@ -108,13 +116,13 @@ async fn compare(turn: &Turn<Owner>) -> Result<diff::Reply, DaemonError> {
 impl Owner {
     /// Requests a reload, which is read outside the owner.
     pub(super) fn read(&mut self, request: Request, answer: Option<ReplyTo<Reloaded>>) {
-        self.readings.ask(request, answer);
+        self.sources.readings.ask(request, answer);
         self.read_next();
     }
 
     /// Requests a comparison of the files with what is in force.
     pub(super) fn read_for_diff(&mut self, answer: ReplyTo<diff::Reply>) {
-        self.readings.ask_diff(answer);
+        self.sources.readings.ask_diff(answer);
         self.read_next();
     }
 
@@ -122,13 +130,13 @@ impl Owner {
     pub(super) fn read_next(&mut self) {
         self.refuse_beside_trial();
         // A trial needs the copies of the lists in force for its rollback.
-        if self.readings.is_trial_next() && self.lists.is_writing() {
+        if self.sources.readings.is_trial_next() && self.core.lists.is_writing() {
             return;
         }
-        if self.readings.is_refresh_next() && self.configuration.trial.refusal().is_some() {
+        if self.sources.readings.is_refresh_next() && self.configuration.trial.refusal().is_some() {
             return self.tell_refreshed(&|_| true, &Ok(()));
         }
-        match self.readings.take_next() {
+        match self.sources.readings.take_next() {
             None => {}
             Some(ReadRequest::Reload(asked)) => self.jobs.begin(|turn| reload(turn, asked)),
             Some(ReadRequest::Diff(answer)) => self.jobs.begin(|turn| diff(turn, answer)),
@@ -138,7 +146,7 @@ impl Owner {
 
     /// The lists whose files were read before.
     pub(super) fn known_lists(&self) -> Vec<KnownList> {
-        reload::known(self.protection.blocklist(), &self.lists.sources)
+        reload::known(self.core.protection.blocklist(), &self.core.lists.sources)
     }
 
     /// Starts to apply a configuration, if it is valid.
@@ -146,8 +154,8 @@ impl Owner {
         self.must_be_possible(&loaded.config)?;
         self.must_be_acceptable(&loaded.config, &asked.request.accept)?;
         self.prepare_trial(&loaded, asked)?;
-        let blocklist = self.protection.blocklist_mut();
-        let reload = RunningReload::begin(loaded, blocklist, &mut self.lists.sources)?;
+        let blocklist = self.core.protection.blocklist_mut();
+        let reload = RunningReload::begin(loaded, blocklist, &mut self.core.lists.sources)?;
         let ends = self.configuration.trial.ends().filter(|_| asked.is_rollback);
         Ok(reload.ending_as(ends))
     }
@@ -156,7 +164,8 @@ impl Owner {
     fn must_be_acceptable(&self, config: &Config, accept: &Accept) -> Result<(), DaemonError> {
         let lists: Vec<_> = config.lists.iter().map(|list| list.name.as_str()).collect();
         let interfaces = config.interfaces_besides(&self.run.interfaces);
-        let filtered: Vec<_> = self.interfaces.filtered().into_iter().map(|(_, name)| name).collect();
+        let filtered: Vec<_> =
+            self.attachment.interfaces.filtered().into_iter().map(|(_, name)| name).collect();
         match accept.wrong(&lists, &interfaces, &filtered) {
             None => Ok(()),
             Some(Wrong::Either(name)) => Err(DaemonError::AcceptsEither { name: name.to_owned() }),
@@ -170,18 +179,19 @@ impl Owner {
     }
 
     fn must_be_possible(&self, config: &Config) -> Result<(), DaemonError> {
-        let lists = self.protection.blocklist().lists();
+        let lists = self.core.protection.blocklist().lists();
         let possible =
             reload::must_be_possible(config, &self.run.interfaces, |name| lists.live_entries(name));
-        let filtered: Vec<_> = self.interfaces.filtered().into_iter().map(|(_, name)| name).collect();
+        let filtered: Vec<_> =
+            self.attachment.interfaces.filtered().into_iter().map(|(_, name)| name).collect();
         let leaves_none = matches!(possible, Err(DaemonError::NoInterface)) && !filtered.is_empty();
         if leaves_none { Err(DaemonError::LeavesNoInterface { filtered }) } else { possible }
     }
 
     /// Handles the result of saving a generation.
     pub(super) fn note_copies(&mut self, outcome: Option<SaveOutcome>) {
-        let are_all = self.lists.note(outcome, self.protection.blocklist());
-        if are_all && let Some(stored) = self.lists.take_confirmed() {
+        let are_all = self.core.lists.note(outcome, self.core.protection.blocklist());
+        if are_all && let Some(stored) = self.core.lists.take_confirmed() {
             self.end_confirming(stored);
         }
         if are_all {
@@ -191,35 +201,38 @@ impl Owner {
 
     /// Applies everything else in a configuration besides its entries.
     async fn follow(&mut self, config: Config, mut reloaded: Reloaded, asked: &ReloadRequest) -> Reloaded {
-        let before = std::mem::replace(&mut self.config, config);
+        let before = std::mem::replace(&mut self.configuration.config, config);
         self.configuration.set_mode(self.mode());
-        let is_other_mode = !self.config.mode.is_like(before.mode) && self.run.mode.is_none();
-        let waits = self.configuration.waits_for(self.config.mode);
-        let mode = (is_other_mode && !waits).then(|| settings::mode(self.config.mode, Phrasing::Is));
+        let is_other_mode = !self.configuration.config.mode.is_like(before.mode) && self.run.mode.is_none();
+        let waits = self.configuration.waits_for(self.configuration.config.mode);
+        let mode =
+            (is_other_mode && !waits).then(|| settings::mode(self.configuration.config.mode, Phrasing::Is));
         if is_other_mode && waits {
             reloaded.warnings.push(settings::MODE_WAITS.to_owned());
         }
-        self.feeds.follow(&self.config);
-        reloaded.warnings.extend(self.crowdsec.warnings_of_gone(&self.config, asked.is_trial()));
-        self.crowdsec.follow(&self.config);
+        self.sources.feeds.follow(&self.configuration.config);
+        reloaded
+            .warnings
+            .extend(self.crowdsec.warnings_of_gone(&self.configuration.config, asked.is_trial()));
+        self.crowdsec.follow(&self.configuration.config);
         self.forget_feeds_that_are_gone();
-        self.databases.follow(&self.config);
+        self.sources.databases.follow(&self.configuration.config);
         self.show_metrics();
         self.guard.follow_servers(self.servers());
-        self.guard.settle(&mut self.protection);
-        let enforce = self.config.enforce;
+        self.guard.settle(&mut self.core.protection);
+        let enforce = self.configuration.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
         let held_back = reloaded.held_back.iter();
         let held_back = held_back.filter(|held| !(asked.is_rollback && self.is_put_back(&held.list)));
         let held_back = held_back.map(|held| (held.list.as_str(), self.stays_as_said(&held.list))).collect();
         let (restores, renamed) = (asked.is_rollback, &reloaded.renamed);
         let reload = settings::ReloadContext { mood: Phrasing::Is, restores, renamed, held_back };
-        let changed = settings::changed(&before, &self.config, &reload);
+        let changed = settings::changed(&before, &self.configuration.config, &reload);
         reloaded.settings = mode.into_iter().chain(changed).collect();
-        self.flows.follow(self.protection.filter_mut());
-        self.capacity.shrink(&mut self.protection);
-        self.counting.look(&self.protection);
-        reloaded.warnings.extend(self.guard.warnings(self.protection.blocklist()));
+        self.attachment.flows.follow(self.core.protection.filter_mut());
+        self.core.capacity.shrink(&mut self.core.protection);
+        self.counters.counting.look(&self.core.protection);
+        reloaded.warnings.extend(self.guard.warnings(self.core.protection.blocklist()));
         self.follow_interfaces(&mut reloaded, asked).await;
         reloaded
     }
@@ -227,8 +240,8 @@ impl Owner {
     /// Whether the rollback restored this list as the configuration has it. A list may have had another
     /// polarity then, because it was waiting for a file to be accepted.
     fn is_put_back(&self, name: &str) -> bool {
-        let lists = self.protection.blocklist().lists();
-        let said = self.config.lists.iter().find(|list| list.name.as_str() == name);
+        let lists = self.core.protection.blocklist().lists();
+        let said = self.configuration.config.lists.iter().find(|list| list.name.as_str() == name);
         let there = lists.find(name).map(|id| lists.get(id).polarity == Polarity::Allow);
         let is_as_said = said.zip(there).is_some_and(|(said, allows)| said.allows == allows);
         is_as_said && !self.configuration.trial.has_lost(name)
@@ -236,31 +249,33 @@ impl Owner {
 
     /// Whether the entries of this list stay as long as the configuration says.
     fn stays_as_said(&self, name: &str) -> bool {
-        let lists = self.protection.blocklist().lists();
-        let said = self.config.lists.iter().find(|list| list.name.as_str() == name);
-        let there = lists.find(name).map(|id| self.lists.sources.ttl(id));
+        let lists = self.core.protection.blocklist().lists();
+        let said = self.configuration.config.lists.iter().find(|list| list.name.as_str() == name);
+        let there = lists.find(name).map(|id| self.core.lists.sources.ttl(id));
         said.zip(there).is_some_and(|(said, there)| said.ttl == there)
     }
 
     /// Applies the interfaces of the configuration, and reports the changes.
     async fn follow_interfaces(&mut self, reloaded: &mut Reloaded, asked: &ReloadRequest) {
-        let (before, accepted) = (self.interfaces.filtered(), self.interfaces.accepted());
+        let (before, accepted) =
+            (self.attachment.interfaces.filtered(), self.attachment.interfaces.accepted());
         if asked.is_rollback {
-            self.interfaces.take_back();
+            self.attachment.interfaces.take_back();
         }
         let (names, accept) = (self.interface_names(), &asked.request.accept);
-        let refused = match self.interfaces.follow(names, accept, self.protection.filter_mut()) {
-            Ok(()) => self.look_again().await,
-            Err(error) => vec![error],
-        };
-        reloaded.warnings.extend(self.interfaces.accepted_in_vain(accept));
+        let refused =
+            match self.attachment.interfaces.follow(names, accept, self.core.protection.filter_mut()) {
+                Ok(()) => self.look_again().await,
+                Err(error) => vec![error],
+            };
+        reloaded.warnings.extend(self.attachment.interfaces.accepted_in_vain(accept));
         if asked.is_trial() {
-            self.interfaces.try_out(&accepted);
+            self.attachment.interfaces.try_out(&accepted);
         }
-        let after = self.interfaces.filtered();
+        let after = self.attachment.interfaces.filtered();
         reloaded.attached = beyond(&before, &after);
         reloaded.detached = beyond(&after, &before);
-        reloaded.faults = self.interfaces.faults().collect();
+        reloaded.faults = self.attachment.interfaces.faults().collect();
         // An interface that refuses is reported as a fault already.
         if reloaded.faults.is_empty() {
             reloaded.warnings.extend(refused.iter().map(|error| error.explain().to_string()));
@@ -269,7 +284,7 @@ impl Owner {
 
     /// Replies to all clients of this reload, and starts the reading for later requests.
     fn end_reload(&mut self, asked: ReloadRequest, mut reloaded: Result<Reloaded, DaemonError>) {
-        let (took, is_waited_for) = (self.readings.end(), !asked.waiting.is_empty());
+        let (took, is_waited_for) = (self.sources.readings.end(), !asked.waiting.is_empty());
         match &mut reloaded {
             Ok(reloaded) => {
                 self.end_well(&asked);
@@ -277,15 +292,21 @@ impl Owner {
                 reloaded.milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
                 // A rollback says nothing about the fetched files.
                 if !asked.is_rollback {
-                    let read = self.config.lists.iter().map(|list| list.name.as_str());
-                    self.feeds.judge(read, |list| self.lists.is_held_back(list, self.protection.blocklist()));
+                    let read = self.configuration.config.lists.iter().map(|list| list.name.as_str());
+                    self.sources.feeds.judge(read, |list| {
+                        self.core.lists.is_held_back(list, self.core.protection.blocklist())
+                    });
                 }
                 if !self.configuration.trial.is_on() {
-                    self.feeds.tidy();
+                    self.sources.feeds.tidy();
                 }
-                reloaded.not_kept.extend(self.lists.without_config());
+                reloaded.not_kept.extend(self.core.lists.without_config());
                 if asked.is_rollback {
-                    super::report::log_reload("rollback", reloaded, !self.rolling_back.is_empty());
+                    super::report::log_reload(
+                        "rollback",
+                        reloaded,
+                        !self.configuration.rolling_back.is_empty(),
+                    );
                     self.end_rolling_back(Ok(&*reloaded));
                 } else {
                     super::report::log_reload("reload", reloaded, is_waited_for);

@@ -18,24 +18,24 @@ const UP_TO_64: &str = "exact up to /64, else wrong for less than one packet in 
 impl Owner {
     /// All differences from the configured state, collected from each part.
     pub(super) fn faults(&self) -> Vec<Fault> {
-        let mut faults: Vec<Fault> = self.interfaces.faults().collect();
-        faults.extend(self.sleep.fault());
+        let mut faults: Vec<Fault> = self.attachment.interfaces.faults().collect();
+        faults.extend(self.clocks.sleep.fault());
         faults.extend(self.guard.faults());
-        faults.extend(self.flows.faults());
+        faults.extend(self.attachment.flows.faults());
         // With `enforce: false`, nothing is dropped and a pause changes nothing.
-        faults.extend(self.pause.fault().filter(|_| self.protection.filter().settings().enforce));
-        faults.extend(self.persistence.faults());
-        faults.extend(self.pinned.fault());
-        faults.extend(self.pinned.gap());
-        faults.extend(self.tampered.faults());
-        faults.extend(self.configuration.faults(self.lists.config_fault()));
-        faults.extend(self.lists.faults(self.protection.blocklist()));
-        faults.extend(self.feeds.faults(self.protection.blocklist(), &self.lists.sources));
+        faults.extend(self.pause.fault().filter(|_| self.core.protection.filter().settings().enforce));
+        faults.extend(self.core.persistence.faults());
+        faults.extend(self.attachment.pinned.fault());
+        faults.extend(self.attachment.pinned.gap());
+        faults.extend(self.attachment.tampered.faults());
+        faults.extend(self.configuration.faults(self.core.lists.config_fault()));
+        faults.extend(self.core.lists.faults(self.core.protection.blocklist()));
+        faults.extend(self.sources.feeds.faults(self.core.protection.blocklist(), &self.core.lists.sources));
         faults.extend(self.crowdsec.faults());
-        faults.extend(self.refreshing.fault());
-        faults.extend(self.http.faults());
+        faults.extend(self.sources.refreshing.fault());
+        faults.extend(self.process.http.faults());
         faults.extend(self.clock_fault());
-        faults.extend(self.privileges.fault());
+        faults.extend(self.process.privileges.fault());
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
     }
@@ -48,15 +48,18 @@ impl Owner {
 
     /// Remarks about a state that agrees with the configuration.
     pub(super) fn remarks(&self) -> Vec<Explanation> {
-        let paused = self.pause.fault().filter(|_| !self.protection.filter().settings().enforce);
+        let paused = self.pause.fault().filter(|_| !self.core.protection.filter().settings().enforce);
         let paused = paused.map(|Fault { told: Explanation { message, remedy }, .. }| {
             let message = format!("{message}; with `enforce: false` the pause changes nothing");
             Explanation { message, remedy }
         });
-        let remarks = paused.into_iter().chain(self.tampered.remarks()).chain(self.mode().warning());
-        let remarks = remarks.chain(self.interfaces.iter().filter_map(WatchedInterface::warning));
-        let remarks = remarks.chain(self.pinned.remark()).chain(self.config.metrics.warnings());
-        remarks.chain(self.privileges.remarks()).collect()
+        let remarks =
+            paused.into_iter().chain(self.attachment.tampered.remarks()).chain(self.mode().warning());
+        let remarks = remarks.chain(self.attachment.interfaces.iter().filter_map(WatchedInterface::warning));
+        let remarks = remarks
+            .chain(self.attachment.pinned.remark())
+            .chain(self.configuration.config.metrics.warnings());
+        remarks.chain(self.process.privileges.remarks()).collect()
     }
 
     /// One line for systemd.
@@ -75,7 +78,7 @@ impl Owner {
 
     /// One line for the log once everything is in place.
     pub(super) fn tell_ready(&self) {
-        let lists = self.protection.blocklist().lists().iter().count();
+        let lists = self.core.protection.blocklist().lists().iter().count();
         let outbound = Some(self.targets_out()).filter(|count| *count > 0);
         info!(
             targets = self.targets(),
@@ -88,15 +91,18 @@ impl Owner {
     }
 
     fn doing(&self) -> String {
-        let verb =
-            if self.protection.filter().settings().enforce { "dropping" } else { "counting, not dropping," };
+        let verb = if self.core.protection.filter().settings().enforce {
+            "dropping"
+        } else {
+            "counting, not dropping,"
+        };
         let paused = if self.is_paused() { "paused: " } else { "" };
         format!("{paused}{verb}")
     }
 
     fn links(&self) -> String {
         let attached = |one: &WatchedInterface| Some(format!("{} ({})", one.name(), one.attached()?.mode()));
-        let mut links: Vec<_> = self.interfaces.iter().filter_map(attached).collect();
+        let mut links: Vec<_> = self.attachment.interfaces.iter().filter_map(attached).collect();
         if links.is_empty() {
             links.push("no interface yet".to_owned());
         }
@@ -105,18 +111,18 @@ impl Owner {
 
     /// The number of targets packets from which are blocked. Targets on several lists count once.
     pub(super) fn targets(&self) -> u64 {
-        let sides = self.protection.blocklist().sides(Polarity::Block);
+        let sides = self.core.protection.blocklist().sides(Polarity::Block);
         let of_sources = sides.filter(|(set, _)| *set != SetName::Out);
         of_sources.map(|(_, side)| side.len() as u64).sum()
     }
 
     /// The number of targets packets to which are blocked.
     pub(super) fn targets_out(&self) -> u64 {
-        self.protection.blocklist().side(SetName::Out).len() as u64
+        self.core.protection.blocklist().side(SetName::Out).len() as u64
     }
 
     pub(super) fn tables(&self) -> Vec<status::Table> {
-        let (filter, blocklist) = (self.protection.filter(), self.protection.blocklist());
+        let (filter, blocklist) = (self.core.protection.filter(), self.core.protection.blocklist());
         let none = Occupancy::default();
         let networks = up_to(24, blocklist.block().lengths4());
         let networks =

@@ -15,6 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, mpsc};
 use tracing::{error, info, warn};
 
+use super::alarm::Alarm;
 use super::error::DaemonError;
 use super::feeds::FetchTools;
 use super::guard::{self, Guard};
@@ -24,6 +25,7 @@ use super::persistence::{self, EarlierRun};
 use super::pinned::AttachmentNote;
 use super::start_input::StartInput;
 use super::succession::{self, Predecessor};
+use super::turns::Turns;
 use super::{permits, privilege};
 use crate::accounts::as_user;
 use crate::cli::Run;
@@ -80,6 +82,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let hangup = signal(SignalKind::hangup())?;
     let children = signal(SignalKind::child())?;
+    let alarm = Alarm::new()?;
     let (interfaces, addresses) = (interface::changes()?, guard::changes()?);
     let tried = pins_note::trial(&run.socket);
     let replaced = predecessor.map(Predecessor::end).transpose()?;
@@ -92,9 +95,9 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let started = begin(run, &notify, replaced.is_some()).await;
     let StartedDaemon { mut owner, server, state } = started.map_err(failed)?;
     if let Some(replaced) = &replaced {
-        owner.interfaces.go_on_from(&replaced.interfaces);
+        owner.attachment.interfaces.go_on_from(&replaced.interfaces);
     }
-    owner.notify = notify;
+    owner.process.notify = notify;
     owner.configuration.note_start();
     if owner.configuration.trial.is_on() {
         // Another start within the trial must know the lists of this one.
@@ -102,22 +105,23 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     }
     owner.configuration.trial.note_beside_socket(server.handle()?, tried.as_deref());
     owner.pause.report_earlier_pause();
-    owner.pinned.note_beside_socket(server.handle()?);
-    owner.persistence.note_beside_socket(server.handle()?);
+    owner.attachment.pinned.note_beside_socket(server.handle()?);
+    owner.core.persistence.note_beside_socket(server.handle()?);
     owner.note_attached();
     owner.let_go();
-    owner.guard.warnings(owner.protection.blocklist()).for_each(|warning| warn!("{warning}"));
+    owner.guard.warnings(owner.core.protection.blocklist()).for_each(|warning| warn!("{warning}"));
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
     let socket = server.handle()?;
     let (come, came) = mpsc::channel(MOST_WAITING);
     owner.guard.listen(came);
     owner.set_watching(watching.clone());
     owner.show_metrics();
-    let shown = owner.http.serve(calls.clone()).await.map_err(|error| failed(error.into()))?;
+    let shown = owner.process.http.serve(calls.clone()).await.map_err(|error| failed(error.into()))?;
     let serving = tokio::spawn(server.with_askers(come).with_watching(watching).serve(calls));
     owner.tell_ready();
-    owner.notify.ready(owner.summary());
-    let mut signals = Signals { calls: requests, hangup, interfaces, addresses, children };
+    owner.process.notify.ready(owner.summary());
+    let turns = Turns::default();
+    let mut signals = Signals { calls: requests, hangup, interfaces, addresses, children, alarm, turns };
     let [terminate, interrupt] = &mut stop;
     let shared = Arc::new(Mutex::new(owner));
     let by = tokio::select! {
@@ -129,7 +133,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
         _ = interrupt.recv() => DaemonEnd::Signal("SIGINT"),
     };
     let mut owner = Arc::into_inner(shared).expect("jobs end with the loop").into_inner();
-    owner.notify.stopping();
+    owner.process.notify.stopping();
     // Another filterd may listen there soon.
     drop(shown);
     // Later requests are answered with the message that filterd is stopping.
@@ -202,13 +206,13 @@ async fn begin_here(run: &Run, notify: &Notify, replaces: bool) -> Result<Starte
         note(&server.handle()?, run, None);
     }
     info!("running as {privileges}");
-    owner.privileges = privileges;
+    owner.process.privileges = privileges;
     owner.attach().await?;
     if are_private {
-        owner.pinned.end_with_namespace(clock::now());
+        owner.attachment.pinned.end_with_namespace(clock::now());
     }
     if is_gone {
-        owner.pinned.were_gone(clock::now());
+        owner.attachment.pinned.were_gone(clock::now());
     }
     Ok(StartedDaemon { owner, server, state })
 }

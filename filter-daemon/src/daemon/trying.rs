@@ -28,7 +28,7 @@ impl Owner {
     /// Refuses other reloads while a trial is on.
     pub(super) fn refuse_beside_trial(&mut self) {
         let Some(why) = self.configuration.trial.refusal() else { return };
-        if self.readings.refuse(&failure::of(&DaemonError::OnTrial(why.clone()))) {
+        if self.sources.readings.refuse(&failure::of(&DaemonError::OnTrial(why.clone()))) {
             tracing::warn!("the configuration was not reloaded: {why}");
         }
     }
@@ -52,7 +52,7 @@ impl Owner {
         if let Some(why) = self.without_way_back() {
             return Err(DaemonError::NoWayBack(before_it_is_tried(why)));
         }
-        let lists = self.protection.blocklist().lists().iter();
+        let lists = self.core.protection.blocklist().lists().iter();
         let names = lists.filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| list.name.clone());
         let names = names.collect();
         let lists = self.lists_on_trial(loaded);
@@ -60,17 +60,17 @@ impl Owner {
         let begun = self.configuration.begin_trial(length, (by, loaded.checksum), names, lists);
         let remedy = "make the state directory writable and check its free space";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
-        let lists = self.protection.blocklist().lists().iter();
-        let readings = lists.filter_map(|(id, list)| Some((&list.name, self.lists.sources.of(id)?)));
+        let lists = self.core.protection.blocklist().lists().iter();
+        let readings = lists.filter_map(|(id, list)| Some((&list.name, self.core.lists.sources.of(id)?)));
         let unknown = self.configuration.hold_way_back(readings, true);
-        self.lists.know_files(unknown);
+        self.core.lists.know_files(unknown);
         Ok(())
     }
 
     /// The lists in force that stay on trial, under their names on trial. Their new contents are not saved
     /// yet.
     fn lists_on_trial(&self, loaded: &Loaded) -> Vec<AcceptedSource> {
-        let lists = self.protection.blocklist().lists();
+        let lists = self.core.protection.blocklist().lists();
         let (gone, renamed) = (loaded.gone_lists(lists), loaded.renamed(lists));
         let on_trial = |accepted: &AcceptedSource| {
             let renamed = renamed.iter().find(|list| list.from == *accepted.name);
@@ -78,15 +78,16 @@ impl Owner {
             let is_gone = gone.iter().any(|gone| *gone == *accepted.name);
             (!is_gone).then(|| AcceptedSource { name, ..accepted.clone() })
         };
-        self.lists.sources.all_accepted().filter_map(|(_, accepted)| on_trial(accepted)).collect()
+        self.core.lists.sources.all_accepted().filter_map(|(_, accepted)| on_trial(accepted)).collect()
     }
 
     /// Why the configuration in force could not be restored, if there is a reason.
     fn without_way_back(&self) -> Option<Explanation> {
-        let lists = || self.protection.blocklist().lists().iter();
-        self.lists
+        let lists = || self.core.protection.blocklist().lists().iter();
+        self.core
+            .lists
             .without_config()
-            .or_else(|| self.lists.without_copies().next())
+            .or_else(|| self.core.lists.without_copies().next())
             .or_else(|| lists().find_map(|(id, list)| self.missing_copy(id, list)))
             .or_else(|| self.configuration.missing_copy())
     }
@@ -95,14 +96,14 @@ impl Owner {
     /// does not count. An empty list needs none.
     fn missing_copy(&self, id: ListId, list: &ListInfo) -> Option<Explanation> {
         let is_of_a_file = list.origin == Origin::File && *list.name != *CONFIG_LIST;
-        let reading = self.lists.sources.of(id).filter(|_| is_of_a_file)?;
+        let reading = self.core.lists.sources.of(id).filter(|_| is_of_a_file)?;
         // The copy still names expired entries, so it is complete.
         let entries_named = list.entries + list.spent.len() as u64;
         let is_in_part = |entries: u64| reading.trouble.is_some() && entries != entries_named;
         let is_kept = reading
             .accepted
             .as_ref()
-            .is_some_and(|accepted| self.lists.has_copy(accepted) && !is_in_part(accepted.entries));
+            .is_some_and(|accepted| self.core.lists.has_copy(accepted) && !is_in_part(accepted.entries));
         let is_nothing = reading.accepted.is_none() && entries_named == 0;
         (!is_kept && !is_nothing).then(|| explain_missing_copy(list))
     }
@@ -114,7 +115,7 @@ impl Owner {
             self.configuration.note_rollback();
             self.configuration.drop_way_back();
             // Lists are restored too. Entries that were fetched meanwhile come with the next fetch.
-            self.readings.forget_refresh();
+            self.sources.readings.forget_refresh();
         } else if asked.is_trial() {
             self.configuration.note_trial();
         } else {
@@ -128,18 +129,18 @@ impl Owner {
         let trial = &mut self.configuration.trial;
         trial.catch_up();
         let is_due = trial.is_due();
-        let is_unwanted = !self.rolling_back.is_empty() && trial.may_end();
+        let is_unwanted = !self.configuration.rolling_back.is_empty() && trial.may_end();
         if is_due || is_unwanted {
             trial.begin_rollback(is_unwanted);
-            self.readings.ask_rollback();
+            self.sources.readings.ask_rollback();
             self.read_next();
         }
     }
 
     /// Handles a rollback request. The reply comes when the previous configuration is in force again.
     pub(super) fn roll_back(&mut self, reply: ReplyTo<rollback::Reply>) {
-        if self.configuration.trial.is_on() || self.readings.is_trial_asked() {
-            self.rolling_back.push(reply);
+        if self.configuration.trial.is_on() || self.sources.readings.is_trial_asked() {
+            self.configuration.rolling_back.push(reply);
             return self.mind_trial();
         }
         let already = self.configuration.trial.rolled_back().map(clock::on_the_wall);
@@ -159,17 +160,17 @@ impl Owner {
             rollback::Reply { rolled_back: true, already: None, undone }
         });
         let told = undone.map_err(failure::of);
-        self.rolling_back.drain(..).for_each(|reply| _ = reply.send(told.clone()));
+        self.configuration.rolling_back.drain(..).for_each(|reply| _ = reply.send(told.clone()));
     }
 
     /// Handles the refusal of a reload that was to be on trial: nothing needs to be restored.
     pub(super) fn end_without_trial(&mut self) {
         self.configuration.trial.abandon();
         self.configuration.drop_way_back();
-        if !self.readings.is_trial_next() {
+        if !self.sources.readings.is_trial_next() {
             let already = self.configuration.trial.rolled_back().map(clock::on_the_wall);
             let nothing = rollback::Reply { already, ..rollback::Reply::default() };
-            self.rolling_back.drain(..).for_each(|reply| _ = reply.send(Ok(nothing.clone())));
+            self.configuration.rolling_back.drain(..).for_each(|reply| _ = reply.send(Ok(nothing.clone())));
         }
     }
 
@@ -179,10 +180,10 @@ impl Owner {
             let rolled_back = self.configuration.trial.rolled_back().map(clock::on_the_wall);
             // A second request while the copies are being written gets the reply of the first.
             if self.configuration.trial.is_confirmed() {
-                self.confirming.push(reply);
+                self.configuration.confirming.push(reply);
             } else {
                 let (at_work, rolling_back) =
-                    (self.readings.is_trial_asked(), self.configuration.trial.is_being_rolled_back());
+                    (self.sources.readings.is_trial_asked(), self.configuration.trial.is_being_rolled_back());
                 let rolled_back = rolled_back.filter(|_| !at_work);
                 let told = confirm::Reply { rolled_back, rolling_back, at_work, ..confirm::Reply::default() };
                 _ = reply.send(Ok(told));
@@ -191,25 +192,25 @@ impl Owner {
         }
         tracing::info!("the configuration is confirmed");
         self.configuration.drop_way_back();
-        self.lists.save_again(self.configuration.save_target());
-        self.confirming.push(reply);
+        self.core.lists.save_again(self.configuration.save_target());
+        self.configuration.confirming.push(reply);
     }
 
     /// Replies to `confirm` when it is stored, or could not be.
     pub(super) fn end_confirming(&mut self, stored: Result<(), String>) {
         self.configuration.trial.end_confirmation(stored);
-        self.feeds.tidy();
-        let not_kept = self.lists.without_config().into_iter().chain(self.lists.without_copies());
-        let not_kept = not_kept.chain(self.lists.gone(self.protection.blocklist()));
+        self.sources.feeds.tidy();
+        let not_kept = self.core.lists.without_config().into_iter().chain(self.core.lists.without_copies());
+        let not_kept = not_kept.chain(self.core.lists.gone(self.core.protection.blocklist()));
         let confirmed = confirm::Reply {
             confirmed: true,
             not_taken: self.configuration.not_taken(),
             unnoted: self.configuration.trial.unnoted(),
-            held_back: self.lists.held_back(self.protection.blocklist()).collect(),
+            held_back: self.core.lists.held_back(self.core.protection.blocklist()).collect(),
             not_kept: not_kept.collect(),
             ..confirm::Reply::default()
         };
-        for reply in self.confirming.drain(..) {
+        for reply in self.configuration.confirming.drain(..) {
             _ = reply.send(Ok(confirmed.clone()));
         }
     }

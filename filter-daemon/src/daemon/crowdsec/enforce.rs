@@ -17,7 +17,7 @@ use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::LapiConfig;
 use crate::crowdsec::EntryChange;
-use crate::daemon::jobs::OwnerParts;
+use crate::daemon::core::Core;
 use crate::text::{Explain, Explanation};
 
 /// Small pages share a turn up to this many targets, which takes about a millisecond.
@@ -195,8 +195,8 @@ impl Enforcing {
     }
 
     /// Enforces the next page, once there is room.
-    pub fn page(&mut self, parts: &mut OwnerParts<'_>) -> Option<ControlFlow<()>> {
-        if !self.make_room(parts) {
+    pub fn page(&mut self, core: &mut Core) -> Option<ControlFlow<()>> {
+        if !self.make_room(core) {
             return None;
         }
         let mut targets = 0;
@@ -204,19 +204,19 @@ impl Enforcing {
             && let Some(page) = self.pages.pop_front()
         {
             targets += page.parts.len();
-            self.enforce(page, parts);
+            self.enforce(page, core);
         }
-        self.write(parts);
+        self.write(core);
         Some(if self.pages.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
     /// Whether there is room for all that enters. It is asked once for all, so that tables grow once.
-    fn make_room(&mut self, parts: &mut OwnerParts<'_>) -> bool {
+    fn make_room(&mut self, core: &mut Core) -> bool {
         while let Some((list, targets)) = self.entering.first_key_value() {
-            let blocklist = parts.protection.blocklist();
+            let blocklist = core.protection.blocklist();
             let sets: ListSets = blocklist.sets_of_remote(list);
             let all = blocklist.in_effect(list, targets);
-            if !parts.capacity.has_room(parts.protection, sets, &all) {
+            if !core.capacity.has_room(&mut core.protection, sets, &all) {
                 return false;
             }
             self.entering.pop_first();
@@ -224,15 +224,15 @@ impl Enforcing {
         true
     }
 
-    fn enforce(&mut self, page: Page, parts: &mut OwnerParts<'_>) {
+    fn enforce(&mut self, page: Page, core: &mut Core) {
         let Page { source, change, parts: made_good, has_moved } = page;
         // Entries that cannot enter the new lists stay on the old ones.
         if has_moved && let Some(refused) = source.as_ref().and_then(|source| self.refused.get_mut(source)) {
             refused.changes.extend(made_good);
             return;
         }
-        let Some(change) = self.limited(source.as_deref(), change, &made_good, parts) else { return };
-        match parts.protection.commit(&change, clock::now()) {
+        let Some(change) = self.limited(source.as_deref(), change, &made_good, core) else { return };
+        match core.protection.commit(&change, clock::now()) {
             Ok(applied) => {
                 let Some(source) = source else { return };
                 if let Change::Want(want) = &change {
@@ -257,10 +257,10 @@ impl Enforcing {
         source: Option<&str>,
         change: Change,
         made_good: &[EntryChange],
-        parts: &OwnerParts<'_>,
+        core: &Core,
     ) -> Option<Change> {
         let Some(room) = source.and_then(|source| self.room.get_mut(source)) else { return Some(change) };
-        let blocklist = parts.protection.blocklist();
+        let blocklist = core.protection.blocklist();
         let Change::Want(want) = &change else {
             *room = room.saturating_add(made_good.len() as u64);
             return Some(change);
@@ -292,11 +292,11 @@ impl Enforcing {
     }
 
     /// Passes the records of this turn to the journal.
-    fn write(&mut self, parts: &mut OwnerParts<'_>) {
+    fn write(&mut self, core: &mut Core) {
         let enforced = std::mem::take(&mut self.enforced);
         if !enforced.is_empty() {
-            parts.persistence.write_soon(parts.protection.take_records());
-            parts.persistence.once_known(self.unwritten.add(enforced));
+            core.persistence.write_soon(core.protection.take_records());
+            core.persistence.once_known(self.unwritten.add(enforced));
         }
     }
 

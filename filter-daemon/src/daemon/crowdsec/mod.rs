@@ -22,8 +22,8 @@ use tokio::task::JoinSet;
 use tracing::warn;
 
 use super::commit::Protection;
+use super::core::Core;
 use super::feeds::FetchTools;
-use super::jobs::OwnerParts;
 use crate::blocklist::{BY_CROWDSEC, Blocklist, Bookmark, Origin, Record};
 use crate::clock;
 use crate::command::render::figure::counted_as;
@@ -306,9 +306,9 @@ impl CrowdSec {
     }
 
     /// Enforces the next page, once there is room, and then what is new.
-    pub fn enforce_page(&mut self, parts: &mut OwnerParts<'_>) -> Option<ControlFlow<()>> {
+    pub fn enforce_page(&mut self, core: &mut Core) -> Option<ControlFlow<()>> {
         if let Some(work) = &mut self.work
-            && work.page(parts)?.is_continue()
+            && work.page(core)?.is_continue()
         {
             return Some(ControlFlow::Continue(()));
         }
@@ -319,7 +319,7 @@ impl CrowdSec {
                 source.note_refused(refused);
             }
         }
-        let goes_on = self.begin_to_enforce(parts.protection);
+        let goes_on = self.begin_to_enforce(&core.protection);
         Some(if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     }
 

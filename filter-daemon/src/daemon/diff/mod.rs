@@ -13,8 +13,9 @@ use std::collections::HashSet;
 use filter_common::ports::Clause;
 use filter_common::target::Target;
 
+use super::core::Core;
 use super::interfaces::InterfacePreview;
-use super::jobs::{HasParts, Turn};
+use super::jobs::Turn;
 use super::reload::{ListFinding, Loaded, settings_of};
 use super::settings;
 use crate::blocklist::{
@@ -149,7 +150,7 @@ impl Comparison {
     }
 
     /// Compares page by page.
-    pub async fn run(mut self, turn: &Turn<impl HasParts>) -> Reply {
+    pub async fn run(mut self, turn: &Turn<impl AsMut<Core>>) -> Reply {
         for mut list in std::mem::take(&mut self.lists) {
             self.come(&mut list, turn).await;
             self.go(&mut list, turn).await;
@@ -157,7 +158,7 @@ impl Comparison {
         }
         let mut from = 0;
         while from < self.peers.len() {
-            from = turn.page(|parts| self.look_at_peers(from, parts.protection.blocklist())).await;
+            from = turn.page(|core| self.look_at_peers(from, core.protection.blocklist())).await;
         }
         self.reply
     }
@@ -223,7 +224,7 @@ impl Comparison {
     }
 
     /// Finds the entries to add.
-    async fn come(&mut self, list: &mut ComparedList, turn: &Turn<impl HasParts>) {
+    async fn come(&mut self, list: &mut ComparedList, turn: &Turn<impl AsMut<Core>>) {
         let mut from = 0;
         loop {
             let page = list.targets.page(from, PAGE);
@@ -231,7 +232,7 @@ impl Comparison {
                 break;
             }
             from += page.len();
-            turn.page(|parts| self.come_page(list, &page, parts.protection.blocklist())).await;
+            turn.page(|core| self.come_page(list, &page, core.protection.blocklist())).await;
         }
         let name = &list.told.name;
         let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list \"{name}\"") };
@@ -255,10 +256,10 @@ impl Comparison {
     }
 
     /// Finds the entries to remove.
-    async fn go(&mut self, list: &mut ComparedList, turn: &Turn<impl HasParts>) {
+    async fn go(&mut self, list: &mut ComparedList, turn: &Turn<impl AsMut<Core>>) {
         let mut after = Some(None);
         while let Some(from) = after {
-            let page = turn.page(|parts| self.go_page(list, from, parts.protection.blocklist()));
+            let page = turn.page(|core| self.go_page(list, from, core.protection.blocklist()));
             after = page.await.map(Some);
         }
     }

@@ -21,9 +21,11 @@ use tempfile::TempDir;
 
 use super::super::capacity::Capacity;
 use super::super::commit::Protection;
+use super::super::core::Core;
 use super::super::diff::{Comparison, CurrentState, PeerRole, Peers, gather_with};
 use super::super::interfaces::InterfacePreview;
-use super::super::jobs::{HasParts, OwnerParts, run_alone};
+use super::super::jobs::run_alone;
+use super::super::lists::ListCopies;
 use super::super::persistence::{self, Persistence};
 use super::super::reload::{AppliedReload, RunningReload, begin_with};
 use super::super::serve::GuardReport;
@@ -34,7 +36,6 @@ use crate::kernel::Filter;
 use crate::kernel::hook::Hook;
 use crate::kernel::tests::memory::KernelInMemory;
 use crate::kernel::tests::whole::few_or;
-use crate::source::reading::SourceReadings;
 use ends::AddressEnds;
 use world::{Random, TestConfiguration, address, facts, loaded, plan, source, targets};
 
@@ -72,8 +73,9 @@ fn tell_stories(seeds: &Range<u64>, next: &AtomicU64, reloads: u64) -> ScenarioC
         if !seeds.contains(&seed) {
             return told;
         }
-        let mut story = GuardScenario::begin(seed, Blocklist::default(), &mut persistence);
+        let mut story = GuardScenario::begin(seed, Blocklist::default(), persistence);
         (0..reloads).for_each(|_| story.step(&mut told));
+        persistence = story.core.persistence;
     }
 }
 
@@ -113,42 +115,37 @@ impl ScenarioCounts {
     }
 }
 
-struct GuardScenario<'a> {
+struct GuardScenario {
     seed: u64,
     random: Random,
     guard: Guard,
     config: Config,
     plan: TestConfiguration,
-    protection: Protection,
-    sources: SourceReadings,
-    capacity: Capacity,
-    persistence: &'a mut Persistence,
+    core: Core,
     kernel: KernelInMemory,
 }
 
-impl HasParts for GuardScenario<'_> {
-    fn parts(&mut self) -> OwnerParts<'_> {
-        let Self { protection, capacity, persistence, sources, .. } = self;
-        OwnerParts { protection, capacity, persistence, sources }
+impl AsMut<Core> for GuardScenario {
+    fn as_mut(&mut self) -> &mut Core {
+        &mut self.core
     }
 }
 
-impl<'a> GuardScenario<'a> {
+impl GuardScenario {
     /// Starts: guarded addresses are added first, and apply to the first packet.
-    fn begin(seed: u64, mut blocklist: Blocklist, persistence: &'a mut Persistence) -> Self {
+    fn begin(seed: u64, mut blocklist: Blocklist, persistence: Persistence) -> Self {
         let mut random = Random(seed.wrapping_mul(7919) + 13);
         let mut guard = Guard::of_nothing();
         (guard.links, guard.files) = facts(&mut random);
         guard.enter(&mut blocklist).unwrap();
         let plan = plan(&mut random, &TestConfiguration::default());
-        let mut sources = SourceReadings::default();
-        let begun = loaded(&plan, &blocklist, &sources);
-        let (config, ..) = begin_with(begun, &mut blocklist, &mut sources).unwrap();
+        let mut lists = ListCopies::of("/nowhere".as_ref());
+        let begun = loaded(&plan, &blocklist, &lists.sources);
+        let (config, ..) = begin_with(begun, &mut blocklist, &mut lists.sources).unwrap();
         let kernel = KernelInMemory::default();
         let protection = Protection::begin(blocklist, Filter::through(kernel.broker())).unwrap();
-        let capacity = Capacity::default();
-        let this =
-            Self { seed, random, guard, config, plan, protection, sources, capacity, persistence, kernel };
+        let core = Core::new(protection, Capacity::default(), persistence, lists);
+        let this = Self { seed, random, guard, config, plan, core, kernel };
         this.must_pass(&"after the start");
         this
     }
@@ -182,21 +179,21 @@ impl<'a> GuardScenario<'a> {
 
     fn change_host(&mut self) {
         (self.guard.links, self.guard.files) = facts(&mut self.random);
-        self.guard.settle(&mut self.protection);
+        self.guard.settle(&mut self.core.protection);
         assert!(self.guard.undone.is_none());
         self.must_pass(&"after the host changed");
     }
 
     fn ends(&self, peers: &BTreeSet<IpAddr>) -> BTreeMap<IpAddr, AddressEnds> {
-        peers.iter().map(|peer| (*peer, AddressEnds::of(*peer, self.protection.blocklist()))).collect()
+        peers.iter().map(|peer| (*peer, AddressEnds::of(*peer, self.core.protection.blocklist()))).collect()
     }
 
     /// The peers that `diff` names as cut at once, and those cut later.
     fn diff(&mut self, plan: &TestConfiguration, peers: &BTreeSet<IpAddr>) -> [BTreeSet<IpAddr>; 2] {
         let roles = |address: &IpAddr| (*address, BTreeMap::from([(PeerRole::Gateway, 1)]));
         let peers = Peers { known: peers.iter().map(roles).collect(), ..Peers::default() };
-        let blocklist = self.protection.blocklist();
-        let read = gather_with(loaded(plan, blocklist, &self.sources), peers, self.guard.copied());
+        let blocklist = self.core.protection.blocklist();
+        let read = gather_with(loaded(plan, blocklist, &self.core.lists.sources), peers, self.guard.copied());
         let now = CurrentState {
             config: &self.config,
             interfaces: InterfacePreview::default(),
@@ -210,28 +207,29 @@ impl<'a> GuardScenario<'a> {
     }
 
     fn reload(&mut self, plan: &TestConfiguration, told: &mut ScenarioCounts) {
-        let blocklist = self.protection.blocklist_mut();
-        let loaded = loaded(plan, blocklist, &self.sources);
-        let mut reload = RunningReload::begin(loaded, blocklist, &mut self.sources).unwrap();
+        let blocklist = self.core.protection.blocklist_mut();
+        let loaded = loaded(plan, blocklist, &self.core.lists.sources);
+        let mut reload = RunningReload::begin(loaded, blocklist, &mut self.core.lists.sources).unwrap();
         let done = run_alone(
             &mut *self,
             async |turn| reload.run(turn).await,
             |this| {
                 this.must_pass(plan);
-                let (filter, blocklist) = this.protection.parts();
+                let (filter, blocklist) = this.core.protection.parts();
                 if filter.is_growing() {
                     filter.grow(blocklist).unwrap();
                 }
-                this.capacity.everybody_has_seen(&this.protection);
+                this.core.capacity.everybody_has_seen(&this.core.protection);
             },
         );
         done.unwrap();
-        let finished = reload.finish(false, self.protection.blocklist_mut(), &mut self.sources);
+        let finished =
+            reload.finish(false, self.core.protection.blocklist_mut(), &mut self.core.lists.sources);
         let AppliedReload { config, reloaded, .. } = finished;
         self.config = config;
         told.reloads += 1;
         told.wide += u64::from(reloaded.warnings.iter().any(|warning| warning.contains("is wider than")));
-        let counts = self.guard.counts(self.protection.blocklist());
+        let counts = self.guard.counts(self.core.protection.blocklist());
         told.kept += counts.values().sum::<u64>();
         self.settle();
     }
@@ -280,22 +278,22 @@ impl<'a> GuardScenario<'a> {
         let sides = [Polarity::Block, Polarity::Allow];
         let expired = sides.map(|polarity| {
             let change = Change::Expire { polarity, most: usize::MAX };
-            self.protection.commit(&change, then).unwrap().changed
+            self.core.protection.commit(&change, then).unwrap().changed
         });
         self.must_pass(&"after some time");
         expired.into_iter().sum()
     }
 
     fn commit(&mut self, change: &Change) {
-        self.protection.commit(change, clock::now()).unwrap();
+        self.core.protection.commit(change, clock::now()).unwrap();
         self.must_pass(change);
     }
 
     /// Does the same as the loop after each event.
     fn settle(&mut self) {
-        let (filter, blocklist) = self.protection.parts();
+        let (filter, blocklist) = self.core.protection.parts();
         while filter.settle(blocklist).unwrap() {}
-        self.protection.take_records();
+        self.core.protection.take_records();
         if self.random.below(4) == 0 {
             self.commit(&Change::LookForOverlap);
         }
@@ -321,7 +319,7 @@ impl<'a> GuardScenario<'a> {
     }
 }
 
-fn targets_of(story: &GuardScenario<'_>, list: &str) -> Targets {
-    let blocklist = story.protection.blocklist();
+fn targets_of(story: &GuardScenario, list: &str) -> Targets {
+    let blocklist = story.core.protection.blocklist();
     blocklist.lists().find(list).map(|id| blocklist.entries_of(id).collect()).unwrap_or_default()
 }

@@ -20,17 +20,17 @@ impl Owner {
     /// state.
     pub async fn attach(&mut self) -> Result<(), DaemonError> {
         let (names, mode) = (self.interface_names(), self.mode());
-        let filter = self.protection.filter_mut();
-        self.flows.follow(filter);
-        let attached = self.interfaces.attach(names, mode, filter).await;
+        let filter = self.core.protection.filter_mut();
+        self.attachment.flows.follow(filter);
+        let attached = self.attachment.interfaces.attach(names, mode, filter).await;
         // Adds flows that began after the first look, and before the egress program was attached.
-        self.flows.seed(filter);
+        self.attachment.flows.seed(filter);
         if attached.is_err() {
             filter.rollback()?;
         } else if let Some(told) = mode.warning() {
             warn!("{told}");
         }
-        if attached.is_ok() && !self.config.enforce {
+        if attached.is_ok() && !self.configuration.config.enforce {
             warn!("enforce is false: packets are counted, not dropped");
         }
         attached
@@ -39,12 +39,12 @@ impl Owner {
     /// Reads all interfaces and attaches where that is needed. Returns the errors of those that refused.
     pub(in crate::daemon) async fn look_again(&mut self) -> Vec<KernelError> {
         let mode = self.mode();
-        let before = self.interfaces.filtered();
-        let refused = self.interfaces.look_again(mode, self.protection.filter_mut()).await;
-        let tampered = self.interfaces.take_tampered();
-        tampered.into_iter().for_each(|tampering| self.tampered.note(tampering, clock::now()));
-        if self.interfaces.filtered() != before {
-            self.flows.seed(self.protection.filter_mut());
+        let before = self.attachment.interfaces.filtered();
+        let refused = self.attachment.interfaces.look_again(mode, self.core.protection.filter_mut()).await;
+        let tampered = self.attachment.interfaces.take_tampered();
+        tampered.into_iter().for_each(|tampering| self.attachment.tampered.note(tampering, clock::now()));
+        if self.attachment.interfaces.filtered() != before {
+            self.attachment.flows.seed(self.core.protection.filter_mut());
         }
         self.let_go();
         self.note_attached();
@@ -54,32 +54,32 @@ impl Owner {
     /// Attaches the filter again after the machine slept, because a driver may have lost it. If that fails,
     /// the next check tries again.
     pub(super) fn mind_sleep(&mut self) {
-        let Some(asleep) = self.sleep.slept() else { return };
-        match self.protection.filter_mut().renew() {
+        let Some(asleep) = self.clocks.sleep.slept() else { return };
+        match self.core.protection.filter_mut().renew() {
             Ok(program) => {
-                self.sleep.note_handled(asleep);
-                self.interfaces.set_program(program);
+                self.clocks.sleep.note_handled(asleep);
+                self.attachment.interfaces.set_program(program);
                 info!("the machine was asleep: the filter was attached to its interfaces again");
             }
-            Err(error) => self.sleep.note_failure(error.explain(), clock::now()),
+            Err(error) => self.clocks.sleep.note_failure(error.explain(), clock::now()),
         }
     }
 
     /// Stores whether a filter is attached, so that the next filterd that starts here can report a gap.
     pub fn note_attached(&mut self) {
-        self.pinned.note_attached(!self.interfaces.filtered().is_empty());
+        self.attachment.pinned.note_attached(!self.attachment.interfaces.filtered().is_empty());
     }
 
     /// Detaches from interfaces that the configuration does not name, unless they are held back.
     pub fn let_go(&mut self) {
-        self.interfaces.let_go(self.protection.filter_mut());
+        self.attachment.interfaces.let_go(self.core.protection.filter_mut());
     }
 
     /// Checks the content of the tables. If it is damaged, all tables are rebuilt from the blocklist.
     fn look_at_tables(&mut self) {
-        let Some(damage) = self.protection.damage(self.tampered.next_look()) else { return };
-        match self.protection.make_anew() {
-            Ok(()) => self.tampered.note(Tampering::Tables(damage), clock::now()),
+        let Some(damage) = self.core.protection.damage(self.attachment.tampered.next_look()) else { return };
+        match self.core.protection.make_anew() {
+            Ok(()) => self.attachment.tampered.note(Tampering::Tables(damage), clock::now()),
             // The next check tries again.
             Err(error) => {
                 tracing::error!("tampered with: {damage}; cannot rebuild the tables: {}", error.explain())
@@ -92,10 +92,12 @@ impl Owner {
         // An addition or a reload may block an address that someone has connected from since.
         let blocks = matches!(call, Call::Add(_) | Call::Reload(_) | Call::Rollback(_));
         if blocks || matches!(call, Call::Diff(_) | Call::Status(_) | Call::Test(_)) {
-            self.guard.hear(&mut self.protection);
+            self.guard.hear(&mut self.core.protection);
         }
         let is_asked = matches!(call, Call::Status(_) | Call::Test(_) | Call::Snapshot(_));
-        if is_asked || matches!(call, Call::Add(_) | Call::Allow(_)) && self.interfaces.age() > FRESH {
+        if is_asked
+            || matches!(call, Call::Add(_) | Call::Allow(_)) && self.attachment.interfaces.age() > FRESH
+        {
             self.look_at_links().await;
         }
         if matches!(call, Call::Status(_) | Call::Stats(_) | Call::Snapshot(_)) {
@@ -106,22 +108,25 @@ impl Owner {
     /// Reads the traffic counters of filtered interfaces.
     pub(super) async fn look_at_traffic(&mut self) {
         // A failed read is not reported here; `stats` reports it.
-        let counted = self.protection.filter_mut().counted().unwrap_or_default();
-        self.traffic.look(&self.interfaces.filtered(), &counted).await;
+        let counted = self.core.protection.filter_mut().counted().unwrap_or_default();
+        self.counters.traffic.look(&self.attachment.interfaces.filtered(), &counted).await;
     }
 
     /// Checks that pins, the judge's slot, tables and links are unchanged, and repairs them if not.
     pub(in crate::daemon) async fn look_at_links(&mut self) {
-        if let Some(mended) = self.pinned.look(self.protection.filter_mut()) {
-            self.tampered.set_owner(mended.owner);
-            mended.tampered.into_iter().for_each(|tampering| self.tampered.note(tampering, clock::now()));
+        if let Some(mended) = self.attachment.pinned.look(self.core.protection.filter_mut()) {
+            self.attachment.tampered.set_owner(mended.owner);
+            mended
+                .tampered
+                .into_iter()
+                .for_each(|tampering| self.attachment.tampered.note(tampering, clock::now()));
             if mended.egress {
                 // Adds flows that began while the egress program was detached.
-                self.flows.seed(self.protection.filter_mut());
+                self.attachment.flows.seed(self.core.protection.filter_mut());
             }
         }
         self.look_at_tables();
-        if !self.interfaces.check_links(self.protection.filter_mut()) {
+        if !self.attachment.interfaces.check_links(self.core.protection.filter_mut()) {
             self.look_again().await;
         }
     }

@@ -13,7 +13,7 @@ impl Owner {
     pub fn would_lose(&self) -> Option<Explanation> {
         self.configuration
             .trial_in_the_way()
-            .or_else(|| self.persistence.would_lose(self.protection.blocklist()))
+            .or_else(|| self.core.persistence.would_lose(self.core.protection.blocklist()))
     }
 
     pub fn is_paused(&self) -> bool {
@@ -22,13 +22,13 @@ impl Owner {
 
     /// Whether entries are being written to disk, or will be soon.
     pub fn is_catching_up(&self) -> bool {
-        self.persistence.is_catching_up()
+        self.core.persistence.is_catching_up()
     }
 
     /// Waits until all live entries are on disk, or the disk has refused them.
     pub fn settle(&mut self) {
-        self.persistence.write_soon(self.protection.take_records());
-        self.persistence.settle();
+        self.core.persistence.write_soon(self.core.protection.take_records());
+        self.core.persistence.settle();
     }
 
     /// The paths and the user of this filterd, for one that would take over.
@@ -47,20 +47,20 @@ impl Owner {
 
     /// Detaches the filter from every interface, and removes everything from the kernel.
     pub fn detach(&mut self) -> Result<(), KernelError> {
-        self.protection.filter_mut().remove()?;
-        self.interfaces.forget();
+        self.core.protection.filter_mut().remove()?;
+        self.attachment.interfaces.forget();
         Ok(())
     }
 
     /// Saves the generation before anything else is done.
     pub async fn save_now(&mut self) {
-        self.lists.write_next();
+        self.core.lists.write_next();
         self.keep_copies().await;
     }
 
     /// Waits until the copies of lists are written.
     pub async fn keep_copies(&mut self) {
-        self.lists.end(self.protection.blocklist()).await;
+        self.core.lists.end(self.core.protection.blocklist()).await;
     }
 
     /// Reports to CrowdSec the packets that its decisions have stopped since the last report, for at most two
@@ -68,7 +68,7 @@ impl Owner {
     pub async fn report_usage(&mut self) {
         if self.crowdsec.has_last_reports() {
             let snapshot = self.snapshot();
-            let dropped = self.counting.dropped_by_list(&self.protection);
+            let dropped = self.counters.counting.dropped_by_list(&self.core.protection);
             let begun = self.crowdsec.report(&snapshot, dropped, true);
             self.crowdsec.end_last_reports(begun).await;
         }
@@ -76,15 +76,15 @@ impl Owner {
 
     /// Whether the state directory records the losses that this start found.
     pub fn losses_are_noted(&self) -> bool {
-        self.persistence.losses_are_noted()
+        self.core.persistence.losses_are_noted()
     }
 
     /// Waits until the journal is written and the broker has ended. If live changes are not on disk, returns
     /// since when, in seconds since 1970.
     pub fn end(self) -> Option<u64> {
-        self.feeds.let_go();
-        let unsaved = self.persistence.end(self.protection.blocklist(), clock::now());
-        self.protection.end();
+        self.sources.feeds.let_go();
+        let unsaved = self.core.persistence.end(self.core.protection.blocklist(), clock::now());
+        self.core.protection.end();
         unsaved
     }
 }

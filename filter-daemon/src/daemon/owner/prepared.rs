@@ -2,8 +2,6 @@
 
 use crate::blocklist::Blocklist;
 use crate::cli::Run;
-use crate::config::Config;
-use crate::daemon::alarm::Alarm;
 use crate::daemon::commit::Protection;
 use crate::daemon::configuration::Configuration;
 use crate::daemon::error::DaemonError;
@@ -17,12 +15,10 @@ use crate::kernel::broker::Broker;
 
 /// The prepared parts, as long as no client can send requests.
 pub struct Prepared {
-    pub config: Config,
     pub protection: Protection,
     pub(super) configuration: Configuration,
     pub(super) readings: Readings,
     pub(super) lists: ListCopies,
-    pub(super) alarm: Alarm,
     pub(super) guard: Guard,
     pub(super) feeds: Feeds,
 }
@@ -43,10 +39,11 @@ impl Prepared {
         guard.enter(&mut blocklist).map_err(DaemonError::from)?;
         let mut lists = ListCopies::of(&run.state_dir);
         let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist, &mut lists.sources)?;
+        configuration.config = config;
         reload::tell_log(&found);
         lists.save_soon(configuration.save_target(), to_keep);
         let protection = Protection::begin(blocklist, Filter::through(broker))?;
-        let (readings, alarm) = (Readings::of(sources), Alarm::new()?);
-        Ok(Self { config, protection, configuration, readings, lists, alarm, guard, feeds })
+        let readings = Readings::of(sources);
+        Ok(Self { protection, configuration, readings, lists, guard, feeds })
     }
 }

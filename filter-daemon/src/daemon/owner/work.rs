@@ -10,10 +10,11 @@ use super::Owner;
 use crate::clock;
 use crate::control::Call;
 use crate::control::wire::reload::Request;
+use crate::daemon::alarm::Alarm;
 use crate::daemon::crowdsec::CrowdSecEvent;
 use crate::daemon::feeds::EndedFetch;
 use crate::daemon::jobs::{Jobs, JobsOutlook};
-use crate::daemon::turns::NextTurn;
+use crate::daemon::turns::{NextTurn, Turns};
 use crate::host::ProtectedAddress;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
@@ -29,6 +30,10 @@ pub struct Signals {
     pub addresses: mpsc::Receiver<()>,
     /// A child process has ended, possibly the broker.
     pub children: Signal,
+    /// The timer of the next deadline.
+    pub alarm: Alarm,
+    /// Requests and the owner's own work take turns.
+    pub turns: Turns,
 }
 
 /// Why the loop has ended by itself.
@@ -104,16 +109,16 @@ pub async fn work(shared: &Arc<Mutex<Owner>>, signals: &mut Signals) -> LoopEnd 
 
 impl Owner {
     fn begin_work(&mut self) {
-        self.lists.write_next();
+        self.core.lists.write_next();
         self.begin_to_fetch();
-        self.counting.look(&self.protection);
+        self.counters.counting.look(&self.core.protection);
     }
 
     async fn note(&mut self, event: OwnerEvent) -> Option<LoopEnd> {
         match event {
             OwnerEvent::Due | OwnerEvent::JobWoken => {}
             OwnerEvent::ChildEnded => {
-                return self.protection.filter_mut().obituary().map(LoopEnd::WithoutBroker);
+                return self.core.protection.filter_mut().obituary().map(LoopEnd::WithoutBroker);
             }
             OwnerEvent::Hangup => {
                 info!("SIGHUP received: reloading the configuration");
@@ -122,60 +127,61 @@ impl Owner {
             OwnerEvent::Saved(outcome) => self.note_copies(outcome),
             OwnerEvent::Fetched(came) => self.note_fetched(*came),
             OwnerEvent::CrowdSec(event) => self.note_crowdsec(*event),
-            OwnerEvent::GraceIsOver(result) => self.capacity.end_grace(result),
+            OwnerEvent::GraceIsOver(result) => self.core.capacity.end_grace(result),
             OwnerEvent::Compacted(written) => {
-                self.persistence.compact(self.protection.blocklist(), clock::now(), written);
+                self.core.persistence.compact(self.core.protection.blocklist(), clock::now(), written);
             }
             OwnerEvent::InterfaceChanged => {
                 // A renamed interface may change the reasons that its addresses are guarded for.
                 self.guard.mark_stale();
                 _ = self.look_again().await;
             }
-            OwnerEvent::Watched => self.sampling.mind(&mut self.protection),
+            OwnerEvent::Watched => self.counters.sampling.mind(&mut self.core.protection),
             OwnerEvent::AddressChanged => self.guard.mark_stale(),
-            OwnerEvent::Facts(found) => self.guard.take(found, &mut self.protection),
+            OwnerEvent::Facts(found) => self.guard.take(found, &mut self.core.protection),
         }
         None
     }
 
     /// Completes what an event has changed. Returns true if jobs that wait can go on.
     fn settle_changes(&mut self) -> bool {
-        self.persistence.write_soon(self.protection.take_records());
-        let can_go_on = self.capacity.settle(&mut self.protection);
-        self.persistence.keep_up(self.protection.blocklist(), clock::now());
-        self.capacity.shrink_in_time(&mut self.protection);
+        self.core.persistence.write_soon(self.core.protection.take_records());
+        let can_go_on = self.core.capacity.settle(&mut self.core.protection);
+        self.core.persistence.keep_up(self.core.protection.blocklist(), clock::now());
+        self.core.capacity.shrink_in_time(&mut self.core.protection);
         can_go_on
     }
 
     /// Whether another filterd has asked this one to end, and may replace it.
     fn ends_for_another(&mut self) -> bool {
-        self.readings.is_idle() && self.successor.take().is_some_and(|successor| self.agree_to_end(successor))
+        self.sources.readings.is_idle()
+            && self.process.successor.take().is_some_and(|successor| self.agree_to_end(successor))
     }
 
     /// The next event. Requests and the owner's own work take turns; of the own work, rare events come first.
     async fn next(&mut self, signals: &mut Signals, jobs: JobsOutlook) -> NextTurn<Call, OwnerEvent> {
         let sleep = self.until_deadline(jobs.poll);
         let is_due = sleep.is_zero() || jobs.are_due || self.must_count();
-        let Signals { calls, hangup, interfaces, addresses, children } = signals;
+        let Signals { calls, hangup, interfaces, addresses, children, alarm, turns } = signals;
         let own = async {
             tokio::select! {
                 biased;
                 Some(()) = children.recv() => OwnerEvent::ChildEnded,
-                result = self.capacity.grace_period() => OwnerEvent::GraceIsOver(result),
+                result = self.core.capacity.grace_period() => OwnerEvent::GraceIsOver(result),
                 () = jobs.woken() => OwnerEvent::JobWoken,
-                outcomes = self.lists.written() => OwnerEvent::Saved(outcomes),
-                fetched = self.feeds.fetched() => OwnerEvent::Fetched(Box::new(fetched)),
+                outcomes = self.core.lists.written() => OwnerEvent::Saved(outcomes),
+                fetched = self.sources.feeds.fetched() => OwnerEvent::Fetched(Box::new(fetched)),
                 event = self.crowdsec.ended() => OwnerEvent::CrowdSec(Box::new(event)),
                 found = self.guard.found() => OwnerEvent::Facts(found),
-                written = self.persistence.compacted() => OwnerEvent::Compacted(written),
-                () = self.sampling.changed() => OwnerEvent::Watched,
+                written = self.core.persistence.compacted() => OwnerEvent::Compacted(written),
+                () = self.counters.sampling.changed() => OwnerEvent::Watched,
                 Some(()) = hangup.recv() => OwnerEvent::Hangup,
                 Some(()) = interfaces.recv() => OwnerEvent::InterfaceChanged,
                 Some(()) = addresses.recv() => OwnerEvent::AddressChanged,
                 () = std::future::ready(()), if is_due => OwnerEvent::Due,
-                () = self.alarm.wait(sleep) => OwnerEvent::Due,
+                () = alarm.wait(sleep) => OwnerEvent::Due,
             }
         };
-        self.turns.next(calls, own).await
+        turns.next(calls, own).await
     }
 }

@@ -7,19 +7,20 @@ use super::RunningReload;
 use crate::blocklist::{Change, ListId, Polarity};
 use crate::clock;
 use crate::daemon::commit::CommitError;
-use crate::daemon::jobs::{HasParts, OwnerParts, Turn};
+use crate::daemon::core::Core;
+use crate::daemon::jobs::Turn;
 
 impl RunningReload {
     /// Adds the new entries of this polarity.
     pub(super) async fn enter(
         &mut self,
         polarity: Polarity,
-        turn: &Turn<impl HasParts>,
+        turn: &Turn<impl AsMut<Core>>,
     ) -> Result<(), CommitError> {
         for list in 0..self.rows.contents.len() {
             let mut from = Some(0);
             while let Some(position) = from {
-                from = turn.until(|parts| self.enter_page(polarity, list, position, parts)).await?;
+                from = turn.until(|core| self.enter_page(polarity, list, position, core)).await?;
             }
         }
         Ok(())
@@ -32,20 +33,20 @@ impl RunningReload {
         polarity: Polarity,
         list: usize,
         from: usize,
-        parts: &mut OwnerParts<'_>,
+        core: &mut Core,
     ) -> Option<Result<Option<usize>, CommitError>> {
-        let blocklist = parts.protection.blocklist();
+        let blocklist = core.protection.blocklist();
         let (id, _) = self.rows.contents[list];
         let row = blocklist.lists().get(id);
         let (sets, reach) = (row.sets(), row.reach);
         let page = if row.polarity == polarity { self.rows.entering(list, from, blocklist) } else { None };
         let Some(page) = page else { return Some(Ok(None)) };
-        if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&page.targets())) {
+        if !core.capacity.has_room(&mut core.protection, sets, &reach.all_of(&page.targets())) {
             return None;
         }
         for run in page.runs.into_iter().filter(|run| !run.targets.is_empty()) {
-            let (since, want) = (run.since, self.rows.want(id, run, parts.protection.blocklist()));
-            if let Err(error) = self.commit(&want, since, parts.protection) {
+            let (since, want) = (run.since, self.rows.want(id, run, core.protection.blocklist()));
+            if let Err(error) = self.commit(&want, since, &mut core.protection) {
                 return Some(Err(error));
             }
         }
@@ -54,11 +55,11 @@ impl RunningReload {
 
     /// Extends existing entries to the reach of their list. This runs before entries leave, and again after
     /// the grace period.
-    pub(super) async fn reach(&mut self, turn: &Turn<impl HasParts>) -> Result<(), CommitError> {
+    pub(super) async fn reach(&mut self, turn: &Turn<impl AsMut<Core>>) -> Result<(), CommitError> {
         for id in self.rows.reaching.lists() {
             let mut after = Some(None);
             while let Some(from) = after {
-                after = turn.until(|parts| self.reach_page(id, from, parts)).await?.map(Some);
+                after = turn.until(|core| self.reach_page(id, from, core)).await?.map(Some);
             }
         }
         Ok(())
@@ -70,9 +71,9 @@ impl RunningReload {
         &mut self,
         id: ListId,
         after: Option<Target>,
-        parts: &mut OwnerParts<'_>,
+        core: &mut Core,
     ) -> Option<Result<Option<Target>, CommitError>> {
-        let lists = parts.protection.blocklist().lists();
+        let lists = core.protection.blocklist().lists();
         // It may have been emptied and forgotten since the last page.
         if !lists.has(id) {
             return Some(Ok(None));
@@ -83,14 +84,14 @@ impl RunningReload {
         // them.
         let contents = self.rows.contents.iter().find(|(with_contents, _)| *with_contents == id);
         let stays = |target| contents.is_none_or(|(_, targets)| targets.contains(target));
-        let (targets, next) = parts.protection.blocklist().to_reach_anew(id, after, stays);
-        if !parts.capacity.has_room(parts.protection, sets, &reach.all_of(&targets)) {
+        let (targets, next) = core.protection.blocklist().to_reach_anew(id, after, stays);
+        if !core.capacity.has_room(&mut core.protection, sets, &reach.all_of(&targets)) {
             return None;
         }
         if targets.is_empty() {
             return Some(Ok(next));
         }
         let change = Change::Reach { list, targets };
-        Some(self.commit(&change, clock::now(), parts.protection).map(|()| next))
+        Some(self.commit(&change, clock::now(), &mut core.protection).map(|()| next))
     }
 }

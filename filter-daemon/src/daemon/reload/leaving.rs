@@ -8,7 +8,8 @@ use super::rows::ListRows;
 use crate::blocklist::{Change, ListId, Polarity, ReleaseFrom, Targets};
 use crate::clock;
 use crate::daemon::commit::{CommitError, Protection};
-use crate::daemon::jobs::{HasParts, Turn};
+use crate::daemon::core::Core;
+use crate::daemon::jobs::Turn;
 
 impl RunningReload {
     /// Whether any entry of this polarity leaves.
@@ -30,12 +31,13 @@ impl RunningReload {
     pub(super) async fn leave(
         &mut self,
         polarity: Polarity,
-        turn: &Turn<impl HasParts>,
+        turn: &Turn<impl AsMut<Core>>,
     ) -> Result<(), CommitError> {
         for list in 0..self.rows.contents.len() + self.rows.gone.len() {
             let mut after = Some(None);
             while let Some(from) = after {
-                let page = turn.page(|parts| self.leave_page(polarity, list, from, parts.protection)).await;
+                let page =
+                    turn.page(|core| self.leave_page(polarity, list, from, &mut core.protection)).await;
                 after = page?.map(Some);
             }
         }

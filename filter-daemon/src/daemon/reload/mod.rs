@@ -40,8 +40,9 @@ use std::thread;
 
 use super::change::ChangeTotals;
 use super::commit::{CommitError, Protection};
+use super::core::Core;
 use super::error::DaemonError;
-use super::jobs::{HasParts, Turn};
+use super::jobs::Turn;
 use super::lists::ListToKeep;
 use crate::blocklist::{Blocklist, Change, Effects, ListId, Polarity, Settings, Timestamp, Undo};
 use crate::config::Config;
@@ -112,11 +113,11 @@ impl RunningReload {
     }
 
     /// Applies it completely or not at all.
-    pub async fn run(&mut self, turn: &Turn<impl HasParts>) -> Result<(), CommitError> {
+    pub async fn run(&mut self, turn: &Turn<impl AsMut<Core>>) -> Result<(), CommitError> {
         self.keep(turn).await;
         let needs = self.measure(turn).await;
-        if turn.page(|parts| parts.capacity.is_graceless()).await {
-            return turn.now(|state| self.replace(state.parts().protection));
+        if turn.page(|core| core.capacity.is_graceless()).await {
+            return turn.core(|core| self.replace(&mut core.protection));
         }
         // Until here, a refusal leaves nothing to undo.
         self.make_room(needs, turn).await?;
@@ -129,21 +130,21 @@ impl RunningReload {
         Ok(())
     }
 
-    async fn apply(&mut self, turn: &Turn<impl HasParts>) -> Result<(), CommitError> {
+    async fn apply(&mut self, turn: &Turn<impl AsMut<Core>>) -> Result<(), CommitError> {
         self.enter(Polarity::Allow, turn).await?;
         turn.seen(|latest| latest.loosened).await;
         self.enter(Polarity::Block, turn).await?;
         self.reach(turn).await?;
         // If no entry leaves, there is no need to wait for a grace period.
-        if turn.now(|state| self.leaves(Polarity::Block, state.parts().protection)) {
+        if turn.core(|core| self.leaves(Polarity::Block, &core.protection)) {
             turn.seen(|latest| latest.entered).await;
-            turn.now(|state| self.rows.reaching.settle(state.parts().protection.blocklist_mut()));
+            turn.core(|core| self.rows.reaching.settle(core.protection.blocklist_mut()));
             self.reach(turn).await?;
             self.leave(Polarity::Block, turn).await?;
         }
         let [before, after] = self.settings;
         let tightens = after.strictness() > before.unpaused().strictness();
-        if tightens || turn.now(|state| self.leaves(Polarity::Allow, state.parts().protection)) {
+        if tightens || turn.core(|core| self.leaves(Polarity::Allow, &core.protection)) {
             turn.seen(|latest| latest.left.max(latest.loosened)).await;
             self.leave(Polarity::Allow, turn).await?;
         }

@@ -4,21 +4,22 @@
 use super::rows::FoundList;
 use super::{ListFinding, ListRows, RunningReload};
 use crate::blocklist::{ListId, PAGE};
-use crate::daemon::jobs::{HasParts, Turn};
+use crate::daemon::core::Core;
+use crate::daemon::jobs::Turn;
 use crate::source::reading::SourceReadings;
 
 impl RunningReload {
     /// Looks up the times of the entries of lists that expire.
-    pub(super) async fn note_times(&mut self, turn: &Turn<impl HasParts>) {
+    pub(super) async fn note_times(&mut self, turn: &Turn<impl AsMut<Core>>) {
         for list in 0..self.rows.contents.len() {
             let (id, mut from) = (self.rows.contents[list].0, 0);
             let is_told = |sources: &SourceReadings| self.rows.is_told(id, sources);
-            if !self.rows.expires(id) || turn.now(|state| is_told(state.parts().sources)) {
+            if !self.rows.expires(id) || turn.core(|core| is_told(&core.lists.sources)) {
                 continue;
             }
             loop {
                 let page = self.rows.contents[list].1.page(from, PAGE);
-                turn.page(|parts| self.rows.timed.look_up(id, &page, parts.protection.blocklist())).await;
+                turn.page(|core| self.rows.timed.look_up(id, &page, core.protection.blocklist())).await;
                 if page.is_empty() {
                     break;
                 }

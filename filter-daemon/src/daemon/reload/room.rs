@@ -7,7 +7,8 @@ use super::{ReloadStep, RunningReload};
 use crate::blocklist::{Blocklist, Change, ListId, PAGE, Reach, ReleaseFrom, Settings, Targets};
 use crate::clock;
 use crate::daemon::commit::{CommitError, Protection};
-use crate::daemon::jobs::{HasParts, Turn};
+use crate::daemon::core::Core;
+use crate::daemon::jobs::Turn;
 use crate::daemon::needs;
 use crate::kernel::Needs;
 
@@ -20,26 +21,26 @@ type CountPages = fn(&RunningReload, (usize, usize), &mut Needs, &Blocklist) -> 
 impl RunningReload {
     /// Counts the required capacity, exactly only where it matters. Most reloads add little, and few entries
     /// of the longest lists exist already.
-    pub(super) async fn measure(&self, turn: &Turn<impl HasParts>) -> Needs {
+    pub(super) async fn measure(&self, turn: &Turn<impl AsMut<Core>>) -> Needs {
         // The first count assumes that no entry exists yet, which is mostly enough.
         let needs = self.count_all(Self::count, turn).await;
-        let is_enough = turn.now(|state| {
-            let protection = state.parts().protection;
+        let is_enough = turn.core(|core| {
+            let protection = &core.protection;
             protection.filter().has_room(&needs) || self.are_hardly_known(protection.blocklist())
         });
         if is_enough { needs } else { self.count_all(Self::count_closely, turn).await }
     }
 
-    async fn count_all(&self, count: CountPages, turn: &Turn<impl HasParts>) -> Needs {
-        let before = turn.page(|parts| needs::of(parts.protection.blocklist())).await;
+    async fn count_all(&self, count: CountPages, turn: &Turn<impl AsMut<Core>>) -> Needs {
+        let before = turn.page(|core| needs::of(core.protection.blocklist())).await;
         let mut needs = Needs { counters: self.settings[1].counters, ..before };
         let (mut list, mut from) = (0, 0);
         while list < self.rows.contents.len() {
-            let page = turn.page(|parts| count(self, (list, from), &mut needs, parts.protection.blocklist()));
+            let page = turn.page(|core| count(self, (list, from), &mut needs, core.protection.blocklist()));
             (list, from) = page.await;
         }
-        turn.now(|state| {
-            self.rows.reaching.add_needs(&mut needs, state.parts().protection.blocklist().lists());
+        turn.core(|core| {
+            self.rows.reaching.add_needs(&mut needs, core.protection.blocklist().lists());
         });
         needs
     }
@@ -98,10 +99,10 @@ impl RunningReload {
     pub(super) async fn make_room(
         &self,
         needs: Needs,
-        turn: &Turn<impl HasParts>,
+        turn: &Turn<impl AsMut<Core>>,
     ) -> Result<(), CommitError> {
-        turn.until(|parts| {
-            let (filter, blocklist) = parts.protection.parts();
+        turn.until(|core| {
+            let (filter, blocklist) = core.protection.parts();
             let waits = !filter.has_room(&needs)
                 && filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any());
             if waits {
@@ -113,13 +114,13 @@ impl RunningReload {
                 Ok(true) => {}
             }
             let settings = Change::Settings(self.settings[0]);
-            Some(parts.protection.commit(&settings, clock::now()).map(drop))
+            Some(core.protection.commit(&settings, clock::now()).map(drop))
         })
         .await
     }
 
     /// Applies the settings, if they drop less.
-    pub(super) async fn loosen(&mut self, turn: &Turn<impl HasParts>) -> Result<(), CommitError> {
+    pub(super) async fn loosen(&mut self, turn: &Turn<impl AsMut<Core>>) -> Result<(), CommitError> {
         let [before, after] = self.settings;
         if after.strictness() >= before.unpaused().strictness() {
             return Ok(());
@@ -133,10 +134,10 @@ impl RunningReload {
     pub(super) async fn set(
         &self,
         settings: Settings,
-        turn: &Turn<impl HasParts>,
+        turn: &Turn<impl AsMut<Core>>,
     ) -> Result<(), CommitError> {
-        turn.until(|parts| match parts.protection.filter_mut().foresee(settings) {
-            Ok(true) => Some(parts.protection.commit(&Change::Settings(settings), clock::now()).map(drop)),
+        turn.until(|core| match core.protection.filter_mut().foresee(settings) {
+            Ok(true) => Some(core.protection.commit(&Change::Settings(settings), clock::now()).map(drop)),
             Ok(false) => None,
             Err(error) => Some(Err(error.into())),
         })

@@ -16,8 +16,9 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::super::capacity::Capacity;
 use super::super::change::carry_out;
 use super::super::commit::Protection;
-use super::super::jobs::{Jobs, NewJobs, OwnerParts};
-use super::super::persistence::{self, Persistence, WriteOutcome};
+use super::super::jobs::{Jobs, NewJobs};
+use super::super::lists::ListCopies;
+use super::super::persistence::{self, WriteOutcome};
 use super::*;
 use crate::blocklist::{Polarity, ReleaseFrom, Targets, Want};
 use crate::kernel::Filter;
@@ -26,21 +27,17 @@ use crate::kernel::tests::memory::KernelInMemory;
 /// More turns than any reload takes, however slow the thread that fills a larger table is.
 const ENDLESS: usize = 100_000;
 
-/// The parts of the owner that a reload uses.
+/// The part of the owner that a reload uses.
 struct TestOwner {
-    protection: Protection,
-    capacity: Capacity,
-    persistence: Persistence,
-    sources: SourceReadings,
+    core: Core,
     kernel: KernelInMemory,
     is_reloading: bool,
     _place: TempDir,
 }
 
-impl HasParts for TestOwner {
-    fn parts(&mut self) -> OwnerParts<'_> {
-        let Self { protection, capacity, persistence, sources, .. } = self;
-        OwnerParts { protection, capacity, persistence, sources }
+impl AsMut<Core> for TestOwner {
+    fn as_mut(&mut self) -> &mut Core {
+        &mut self.core
     }
 }
 
@@ -56,16 +53,9 @@ impl World {
         let (persistence, _) = persistence::restore(place.path(), Default::default()).unwrap();
         let kernel = KernelInMemory::default();
         let protection = Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).unwrap();
-        let (capacity, sources) = (Capacity::default(), SourceReadings::default());
-        let owner = TestOwner {
-            protection,
-            capacity,
-            persistence,
-            sources,
-            kernel,
-            is_reloading: false,
-            _place: place,
-        };
+        let lists = ListCopies::of(place.path());
+        let core = Core::new(protection, Capacity::default(), persistence, lists);
+        let owner = TestOwner { core, kernel, is_reloading: false, _place: place };
         let owner = Arc::new(Mutex::new(owner));
         Self { jobs: Jobs::of(owner.clone()), owner }
     }
@@ -98,14 +88,15 @@ impl World {
     async fn reload(&mut self, loaded: Loaded, mut comes: impl AsyncFnMut(&mut Self, usize)) -> usize {
         let mut reload = {
             let mut owner = self.owner();
-            let TestOwner { protection, sources, is_reloading, .. } = &mut *owner;
-            *is_reloading = true;
-            RunningReload::begin(loaded, protection.blocklist_mut(), sources).unwrap()
+            owner.is_reloading = true;
+            let Core { protection, lists, .. } = &mut owner.core;
+            RunningReload::begin(loaded, protection.blocklist_mut(), &mut lists.sources).unwrap()
         };
         self.begin(|turn| async move {
             reload.run(&turn).await.unwrap();
             turn.now(|owner| {
-                reload.finish(false, owner.protection.blocklist_mut(), &mut owner.sources);
+                let Core { protection, lists, .. } = &mut owner.core;
+                reload.finish(false, protection.blocklist_mut(), &mut lists.sources);
                 owner.is_reloading = false;
             });
         })
@@ -129,7 +120,7 @@ impl World {
         }
         self.jobs.wake();
         let mut owner = self.owner();
-        let TestOwner { protection, capacity, .. } = &mut *owner;
+        let Core { protection, capacity, .. } = &mut owner.core;
         capacity.settle(protection);
         capacity.everybody_has_seen(protection);
     }

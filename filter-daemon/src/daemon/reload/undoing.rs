@@ -8,7 +8,8 @@ use super::{ReloadStep, RunningReload, reaching};
 use crate::blocklist::{Change, Polarity};
 use crate::clock;
 use crate::daemon::commit::CommitError;
-use crate::daemon::jobs::{HasParts, OwnerParts, Turn};
+use crate::daemon::core::Core;
+use crate::daemon::jobs::Turn;
 use crate::text::Explain;
 
 /// How long the kernel is left alone when it refuses even what puts everything back.
@@ -26,11 +27,11 @@ struct UndoCommits {
 
 impl RunningReload {
     /// Undoes everything that was applied.
-    pub(super) async fn undo(&mut self, cause: &CommitError, turn: &Turn<impl HasParts>) {
+    pub(super) async fn undo(&mut self, cause: &CommitError, turn: &Turn<impl AsMut<Core>>) {
         error!("the reload was refused and is rolled back: {}", cause.explain());
-        let live = turn.now(|state| {
-            state.show("rolling back");
-            self.rows.reaching.give_back(state.parts().protection.blocklist_mut())
+        let live = turn.core(|core| {
+            core.activity = Some("rolling back");
+            self.rows.reaching.give_back(core.protection.blocklist_mut())
         });
         // These steps are undone last.
         let mut steps: Vec<_> = live.into_iter().map(ReloadStep::Reach).collect();
@@ -38,12 +39,12 @@ impl RunningReload {
         let mut latest = UndoCommits::default();
         while let Some(step) = steps.pop() {
             if let ReloadStep::Reach(list) = step {
-                let pages = turn.page(|parts| reaching::anew(list, parts.protection.blocklist())).await;
+                let pages = turn.page(|core| reaching::anew(list, core.protection.blocklist())).await;
                 steps.extend(pages.into_iter().map(ReloadStep::Anew));
                 continue;
             }
             let mut retry = None;
-            turn.until(|parts| self.undo_page(&step, &mut latest, &mut retry, parts)).await;
+            turn.until(|core| self.undo_page(&step, &mut latest, &mut retry, core)).await;
         }
     }
 
@@ -53,7 +54,7 @@ impl RunningReload {
         step: &ReloadStep,
         latest: &mut UndoCommits,
         retry: &mut Option<Instant>,
-        parts: &mut OwnerParts<'_>,
+        core: &mut Core,
     ) -> Option<()> {
         let (change, seen) = match step {
             ReloadStep::Page { undo, polarity, entered } => {
@@ -70,12 +71,12 @@ impl RunningReload {
             ReloadStep::Settings => (Change::Settings(self.settings[0]), latest.left),
         };
         let is_early = retry.is_some_and(|retry| clock::instant() < retry);
-        if is_early || !parts.capacity.check_grace(seen) {
+        if is_early || !core.capacity.check_grace(seen) {
             return None;
         }
-        match parts.protection.commit(&change, clock::now()) {
+        match core.protection.commit(&change, clock::now()) {
             Ok(applied) => {
-                let commit = parts.protection.latest().commit;
+                let commit = core.protection.latest().commit;
                 if !applied.effects.sets.allow.entered.is_empty() {
                     latest.loosened = commit;
                 }

@@ -19,8 +19,8 @@ use crate::config::name::{GUARD_LIST, MANUAL_OUT_LIST, ReservedPrefix};
 use crate::control::ReplyTo;
 use crate::control::wire::{self, Changed, Emptied, Failure, MOST_LOOKED_AT, Widened, add, remove};
 use crate::daemon::change::{self, ChangeTotals};
+use crate::daemon::core::Core;
 use crate::daemon::flush::{Flushed, flush};
-use crate::daemon::jobs::{HasParts, OwnerParts};
 use crate::daemon::names::default_list;
 use crate::daemon::owner::Owner;
 use crate::daemon::persistence::WriteOutcome;
@@ -33,12 +33,12 @@ impl Owner {
         if let Err(failure) = self.must_be_live(&list, polarity) {
             return answer(reply, Err(failure));
         }
-        let direction = self.protection.blocklist().direction_of(&list, polarity);
+        let direction = self.core.protection.blocklist().direction_of(&list, polarity);
         let (until, note, by) = (ttl.map(clock::after), note.map(Arc::from), by.map(Arc::from));
         let each = own::parted(&targets, own);
         let mut targets: Targets = targets.into_iter().collect();
         let reach = match polarity {
-            Polarity::Block => self.protection.blocklist().lists().reach_of(&list),
+            Polarity::Block => self.core.protection.blocklist().lists().reach_of(&list),
             Polarity::Allow => Reach::AS_GIVEN,
         };
         let guarding = match polarity {
@@ -50,7 +50,7 @@ impl Owner {
             Err(failure) => return answer(reply, Err(failure)),
         };
         if polarity == Polarity::Block {
-            let servers = self.guard.give_way(&reach.all_of(&targets), &mut self.protection);
+            let servers = self.guard.give_way(&reach.all_of(&targets), &mut self.core.protection);
             guarding.warnings.extend(guarding::of_servers(&servers));
         }
         let (idle, except) = (self.idle(), self.except());
@@ -95,18 +95,12 @@ impl Owner {
         let from = match list.as_ref().map(|name| self.live_list(name.as_str(), polarity)) {
             Some(Err(failure)) => return answer(reply, Err(failure)),
             Some(Ok(None)) => {
-                let held = held(self.protection.blocklist(), polarity, &targets, 0);
+                let held = held(self.core.protection.blocklist(), polarity, &targets, 0);
                 let nothing = changed(polarity, targets.len() as u64, ChangeTotals::default());
                 let (nothing, durable) =
-                    (Changed { idle, held, on_trial_until, ..nothing }, self.config.durable);
+                    (Changed { idle, held, on_trial_until, ..nothing }, self.configuration.config.durable);
                 let nothing = Ok(nothing);
-                return answer_when_written(
-                    nothing,
-                    reply,
-                    durable,
-                    &mut self.parts(),
-                    WriteOutcome::default(),
-                );
+                return answer_when_written(nothing, reply, durable, &mut self.core, WriteOutcome::default());
             }
             Some(Ok(Some(_))) | None => list
                 .map_or(ReleaseFrom::EveryLiveList(polarity), |name| ReleaseFrom::List(name.as_str().into())),
@@ -127,7 +121,7 @@ impl Owner {
     }
 
     pub(super) fn flush(&mut self, request: wire::flush::Request, reply: ReplyTo<Changed>) {
-        let blocklist = self.protection.blocklist();
+        let blocklist = self.core.protection.blocklist();
         let polarity =
             request.list.as_ref().map_or(Polarity::Block, |name| kind_of(blocklist, name.as_str()));
         let lists = match request.list.map(|name| self.live_list(name.as_str(), polarity)) {
@@ -135,7 +129,7 @@ impl Owner {
             Some(Err(failure)) => return answer(reply, Err(failure)),
             None => blocklist.lists().live(Polarity::Block).collect(),
         };
-        let (idle, durable) = (self.idle(), self.config.durable);
+        let (idle, durable) = (self.idle(), self.configuration.config.durable);
         self.jobs.begin(move |turn| async move {
             let mut outcome = WriteOutcome::default();
             let (flushed, failed) = flush(&turn, lists, &mut outcome).await;
@@ -143,7 +137,7 @@ impl Owner {
                 None => Ok(Changed { idle, ..emptied(polarity, flushed) }),
                 Some(error) => Err(partly_flushed(flushed.done, error)),
             };
-            turn.now(|owner| answer_when_written(answered, reply, durable, &mut owner.parts(), outcome));
+            turn.now(|owner| answer_when_written(answered, reply, durable, &mut owner.core, outcome));
         });
     }
 
@@ -155,13 +149,14 @@ impl Owner {
         reply: ReplyTo<Changed>,
         tell: impl FnOnce(ChangeTotals, &Blocklist) -> Changed + Send + 'static,
     ) {
-        let durable = self.config.durable;
+        let durable = self.configuration.config.durable;
         self.jobs.begin(move |turn| async move {
             let mut outcome = WriteOutcome::default();
             let done = change::carry_out(&turn, targets, pages, &mut outcome).await;
             turn.now(|owner| {
-                let answered = done.map(|done| tell(done, owner.protection.blocklist())).map_err(not_done);
-                answer_when_written(answered, reply, durable, &mut owner.parts(), outcome);
+                let answered =
+                    done.map(|done| tell(done, owner.core.protection.blocklist())).map_err(not_done);
+                answer_when_written(answered, reply, durable, &mut owner.core, outcome);
             });
         });
     }
@@ -170,13 +165,13 @@ impl Owner {
     /// succeeds.
     fn live_list(&self, name: &str, polarity: Polarity) -> Result<Option<ListId>, Failure> {
         self.must_be_live(name, polarity)?;
-        Ok(self.protection.blocklist().lists().find(name))
+        Ok(self.core.protection.blocklist().lists().find(name))
     }
 
     /// Refuses names that belong to the configuration or to filterd itself, even if those lists are empty,
     /// and lists of the other polarity.
     fn must_be_live(&self, name: &str, polarity: Polarity) -> Result<(), Failure> {
-        let lists = self.protection.blocklist().lists();
+        let lists = self.core.protection.blocklist().lists();
         let found = lists.find(name).map(|id| lists.get(id));
         let is_default = match Polarity::ALL.into_iter().find(|polarity| name == default_list(*polarity)) {
             None if name == MANUAL_OUT_LIST => Some(Polarity::Block),
@@ -229,12 +224,12 @@ fn answer_when_written(
     answered: Result<Changed, Failure>,
     reply: ReplyTo<Changed>,
     durable: bool,
-    parts: &mut OwnerParts<'_>,
+    core: &mut Core,
     outcome: WriteOutcome,
 ) {
-    let records = parts.protection.take_records();
+    let records = core.protection.take_records();
     if !durable {
-        parts.persistence.write_soon(records);
+        core.persistence.write_soon(records);
         return answer(reply, answered);
     }
     if records.is_empty() && !outcome.is_expected() {
@@ -243,14 +238,14 @@ fn answer_when_written(
             let not_durable = known.err().map(not_durable_before);
             answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
         };
-        return parts.persistence.once_known(Box::new(told));
+        return core.persistence.once_known(Box::new(told));
     }
     let told = move |written: Result<(), NotWritten>| {
         outcome.note(written);
         let not_durable = outcome.get().err().map(not_durable);
         answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
     };
-    parts.persistence.write(records, Box::new(told));
+    core.persistence.write(records, Box::new(told));
 }
 
 fn changed(polarity: Polarity, named: u64, done: ChangeTotals) -> Changed {

@@ -58,7 +58,7 @@ impl Owner {
             Call::Watch(PendingRequest { reply, .. }) => {
                 answer(reply, Err(Failure::Unavailable("it is not for this".into())))
             }
-            Call::HandOver(PendingRequest { reply, .. }) => self.successor = Some(reply),
+            Call::HandOver(PendingRequest { reply, .. }) => self.process.successor = Some(reply),
             Call::Reload(PendingRequest { request, reply }) => self.read(request, Some(reply)),
         }
     }

@@ -9,14 +9,14 @@ use crate::daemon::owner::Owner;
 impl Owner {
     pub(super) fn begin_pause(&mut self, request: pause::Request) -> Result<pause::Reply, Failure> {
         let until = clock::after(request.length);
-        self.protection.commit(&Change::Pause(Some(until)), clock::now()).map_err(not_done)?;
+        self.core.protection.commit(&Change::Pause(Some(until)), clock::now()).map_err(not_done)?;
         let before = self.pause.begin(clock::now(), until, request.by);
         let idle = self.idle().filter(|idle| *idle != Idle::Paused);
         Ok(pause::Reply { until: clock::on_the_wall(until), before: before.map(clock::on_the_wall), idle })
     }
 
     pub(super) fn resume(&mut self) -> Result<resume::Reply, Failure> {
-        self.protection.commit(&Change::Pause(None), clock::now()).map_err(not_done)?;
+        self.core.protection.commit(&Change::Pause(None), clock::now()).map_err(not_done)?;
         let before = self.pause.end().map(clock::on_the_wall);
         Ok(resume::Reply { before, idle: self.idle() })
     }
@@ -27,7 +27,7 @@ impl Owner {
         if self.pause.until_due().is_none_or(|left| !left.is_zero()) {
             return;
         }
-        match self.protection.commit(&Change::Pause(None), clock::now()) {
+        match self.core.protection.commit(&Change::Pause(None), clock::now()) {
             Ok(_) => {
                 self.pause.end();
                 tracing::info!("the pause is over: packets from listed sources are dropped again");

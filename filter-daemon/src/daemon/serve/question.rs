@@ -23,10 +23,10 @@ const MOST_NAMED_WITHIN: usize = 10;
 impl Owner {
     /// Why nothing at all is dropped now, if that is so.
     pub(super) fn idle(&self) -> Option<Idle> {
-        if self.interfaces.iter().all(|one| one.attached().is_none()) {
+        if self.attachment.interfaces.iter().all(|one| one.attached().is_none()) {
             return Some(Idle::NothingAttached);
         }
-        match self.protection.filter().settings().at(clock::now()).enforcement() {
+        match self.core.protection.filter().settings().at(clock::now()).enforcement() {
             Enforcement::Drop => None,
             Enforcement::Count => Some(Idle::NotEnforced),
             Enforcement::Pause => Some(Idle::Paused),
@@ -35,13 +35,13 @@ impl Owner {
 
     /// Wanted interfaces that are not filtered although others are. They may be missing.
     pub(super) fn except(&self) -> Vec<String> {
-        let missed = self.interfaces.all_missed().filter(|_| self.idle().is_none());
+        let missed = self.attachment.interfaces.all_missed().filter(|_| self.idle().is_none());
         missed.map(|one| one.name().to_owned()).collect()
     }
 
     pub(super) fn list_page(&self, request: list::Request) -> Result<list::Reply, Failure> {
         let list::Request { list, family, within, expiring, allow, after, most } = request;
-        let blocklist = self.protection.blocklist();
+        let blocklist = self.core.protection.blocklist();
         let polarity = if allow { Polarity::Allow } else { Polarity::Block };
         // A reload that replaces a list has two lists of this name for a moment.
         let called =

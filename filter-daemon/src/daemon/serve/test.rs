@@ -43,7 +43,7 @@ impl Owner {
     pub(super) fn test(&self, request: Request) -> Reply {
         let mut left = MOST_SEEN;
         let tested = request.targets.into_iter().map(|target| self.test_one(target, &mut left)).collect();
-        let strictness = self.protection.blocklist().settings().strictness();
+        let strictness = self.core.protection.blocklist().settings().strictness();
         Reply {
             tested,
             replies_pass: strictness == Strictness::New,
@@ -53,7 +53,7 @@ impl Owner {
     }
 
     fn test_one(&self, target: Target, left: &mut usize) -> Tested {
-        let blocklist = self.protection.blocklist();
+        let blocklist = self.core.protection.blocklist();
         let on_all = (!target.is_host()).then(|| blocklist.extent(SetName::Block, target, left));
         let met =
             on_all.as_ref().map_or_else(|| self.meets(target), |extent| self.meet_parts(target, extent));
@@ -77,8 +77,10 @@ impl Owner {
         let to_within: Vec<_> = all_within.iter().filter(is_to).cloned().collect();
         let because: Vec<_> = covering.into_iter().filter(is_from).collect();
         let within: Vec<_> = all_within.into_iter().filter(is_from).collect();
-        let files =
-            files(&self.lists.sources, because.iter().chain(&within).chain(&to_because).chain(&to_within));
+        let files = files(
+            &self.core.lists.sources,
+            because.iter().chain(&within).chain(&to_because).chain(&to_within),
+        );
         let is_dropped = met.whole || met.partly;
         let idle = self.idle();
         let expired = Polarity::ALL.into_iter().flat_map(|polarity| {
@@ -122,8 +124,8 @@ impl Owner {
         if because.is_empty() && within.is_empty() {
             return None;
         }
-        let blocklist = self.protection.blocklist();
-        let filter = self.protection.filter();
+        let blocklist = self.core.protection.blocklist();
+        let filter = self.core.protection.filter();
         let is_dropped = |source| matches!(filter.judge_sent(source), Verdict::Drop(_));
         let extent = blocklist.extent(SetName::Out, target, left);
         let met = DropFinding {
@@ -156,8 +158,9 @@ impl Owner {
             Target::V4(prefix) => of4(prefix.address()),
             Target::V6(prefix) => of6(prefix.address()),
         };
-        let is_dropped = matches!(self.protection.filter().judge(source), Verdict::Drop(_));
-        let (block, allow) = (self.protection.blocklist().block(), self.protection.blocklist().allow());
+        let is_dropped = matches!(self.core.protection.filter().judge(source), Verdict::Drop(_));
+        let (block, allow) =
+            (self.core.protection.blocklist().block(), self.core.protection.blocklist().allow());
         let is_listed = block.covers(target) && !allow.covers(target);
         let disagrees = (is_dropped != is_listed).then_some(address);
         DropFinding { whole: is_dropped, partly: false, is_complete: true, ports: Vec::new(), disagrees }
@@ -166,7 +169,7 @@ impl Owner {
     /// Checks a prefix. Its addresses are too many to look up, so the blocklist says where the answer
     /// changes, and the tables are asked there.
     fn meet_parts(&self, target: Target, extent: &DroppedRanges) -> DropFinding {
-        let filter = self.protection.filter();
+        let filter = self.core.protection.filter();
         let is_dropped = |source| matches!(filter.judge(source), Verdict::Drop(_));
         let (whole, is_complete) = (extent.is_whole(), extent.is_complete);
         let partly = !whole && !extent.is_nothing();
@@ -183,7 +186,7 @@ impl Owner {
         mut met: DropFinding,
         on_all: Option<&DroppedRanges>,
     ) -> DropFinding {
-        let (blocklist, filter) = (self.protection.blocklist(), self.protection.filter());
+        let (blocklist, filter) = (self.core.protection.blocklist(), self.core.protection.filter());
         let mut some = Vec::new();
         for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
             let set = SetName::Clause(slot);

@@ -28,7 +28,7 @@ impl World {
     /// The capacity and the number of IPv6 prefixes.
     fn room(&self) -> (u64, u64) {
         let owner = self.owner();
-        let table = owner.protection.filter().six();
+        let table = owner.core.protection.filter().six();
         (table.capacity, table.entries)
     }
 }

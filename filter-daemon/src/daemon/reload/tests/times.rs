@@ -62,18 +62,18 @@ async fn entries_keep_their_times_when_ports_change() {
     for capacity in [Capacity::default(), Capacity::without_grace()] {
         let how = capacity.is_graceless();
         let mut world = World::new();
-        world.owner().capacity = capacity;
+        world.owner().core.capacity = capacity;
         let (since, until) = (clock::now().later_by(-60), clock::after(Duration::from_secs(60)));
         let want = Want::live("drop", Polarity::Block, targets(&[there]));
         let want = Change::Want(Want { origin: Origin::File, until: Some(until), ..want });
-        world.owner().protection.commit(&want, since).unwrap();
-        let id = world.owner().protection.blocklist().lists().find("drop").unwrap();
+        world.owner().core.protection.commit(&want, since).unwrap();
+        let id = world.owner().core.protection.blocklist().lists().find("drop").unwrap();
         let spent = ListChange::Spend(id, targets(&[over]));
-        spent.apply_to(world.owner().protection.blocklist_mut(), clock::now());
+        spent.apply_to(world.owner().core.protection.blocklist_mut(), clock::now());
         let list = for_port("drop", 22, &[there, over, new], Continued::Turned(id));
         world.reload(loaded_lists(vec![list]), async |_, _| {}).await;
         let owner = world.owner();
-        let blocklist = owner.protection.blocklist();
+        let blocklist = owner.core.protection.blocklist();
         let now = blocklist.lists().find("drop").unwrap();
         assert_ne!(now, id, "it is a new list");
         let times = |word| blocklist.times_of(target(word), now);
@@ -99,14 +99,14 @@ async fn refused_change_of_ports_leaves_lists_as_they_were() {
             .collect()
     };
     let mut owner = world.owner();
-    let TestOwner { protection, sources, .. } = &mut *owner;
+    let Core { protection, lists, .. } = &mut owner.core;
     let before = told(protection.blocklist());
     let find = |name: &str| protection.blocklist().lists().find(name).unwrap();
     let others = all().map(|(name, port)| {
         for_port(&format!("new-{name}"), port + 100, &["192.0.2.1"], Continued::Turned(find(&name)))
     });
     let others = loaded_lists(others.collect());
-    let refused = RunningReload::begin(others, protection.blocklist_mut(), sources).map(|_| ());
+    let refused = RunningReload::begin(others, protection.blocklist_mut(), &mut lists.sources).map(|_| ());
     assert!(matches!(refused, Err(DaemonError::TooManyClauses)), "{refused:?}");
     assert_eq!(told(protection.blocklist()), before);
 }
