@@ -37,7 +37,7 @@ use crate::config::{Mode, OnExit};
 use crate::control::Watching;
 use crate::http::Http;
 use crate::notify::Notify;
-use groups::{Attachment, Clocks, Counters, Process, Sources};
+use groups::{AttachmentState, Clocks, Counters, Process, Sources};
 pub use prepared::Prepared;
 pub use work::{LoopEnd, Signals, work};
 
@@ -47,7 +47,7 @@ pub struct Owner {
     pub(super) process: Process,
     pub(super) configuration: Configuration,
     pub(super) core: Core,
-    pub(super) attachment: Attachment,
+    pub(super) attachment: AttachmentState,
     pub(super) clocks: Clocks,
     pub(super) pause: PauseState,
     pub(super) counters: Counters,
@@ -78,7 +78,7 @@ impl Owner {
             },
             configuration,
             core: Core::new(protection, Capacity::begin(), persistence, lists),
-            attachment: Attachment {
+            attachment: AttachmentState {
                 interfaces: Interfaces::new(),
                 flows: OwnFlows::default(),
                 pinned: Pinned::default(),

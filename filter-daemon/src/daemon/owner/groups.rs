@@ -26,7 +26,7 @@ use crate::http::Http;
 use crate::notify::Notify;
 
 /// Where the filter is attached, and what others have changed there.
-pub struct Attachment {
+pub struct AttachmentState {
     pub interfaces: Interfaces,
     pub flows: OwnFlows,
     pub pinned: Pinned,
