@@ -49,11 +49,6 @@ impl Undo {
         self.steps.iter().rev()
     }
 
-    /// The earlier claims of each list, the latest change first.
-    pub fn into_claims(self) -> impl Iterator<Item = (ListId, Option<Claim>, Targets)> {
-        self.steps.into_iter().rev().map(|step| (step.list, step.before, step.targets))
-    }
-
     /// The targets that a list blocked or allowed before and does not since. An undo adds them again,
     /// unless another list wants them.
     pub fn entering(&self) -> impl Iterator<Item = (ListId, Vec<Target>)> {

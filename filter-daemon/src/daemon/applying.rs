@@ -30,18 +30,14 @@ pub async fn read<T: Send + 'static>(
 }
 
 /// Applies a reload that has begun, completely or not at all.
-pub async fn apply(
-    turn: &Turn<Owner>,
-    mut reload: RunningReload,
-    is_trial: bool,
-) -> Result<AppliedReload, CommitError> {
+pub async fn apply(turn: &Turn<Owner>, mut reload: RunningReload) -> Result<AppliedReload, CommitError> {
     turn.now(|owner| owner.core.activity = Some("reloading"));
     let applied = reload.run(turn).await;
     turn.now(|owner| {
         owner.core.activity = None;
         let (blocklist, sources) = (owner.core.protection.blocklist_mut(), &mut owner.core.lists.sources);
         match applied {
-            Ok(()) => Ok(reload.finish(is_trial, blocklist, sources)),
+            Ok(()) => Ok(reload.finish(blocklist, sources)),
             Err(error) => {
                 reload.give_back(blocklist, sources);
                 Err(error)

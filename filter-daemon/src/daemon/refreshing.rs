@@ -39,7 +39,7 @@ async fn carry_out(turn: &Turn<Owner>, asked: RefreshRequest) -> Result<Reloaded
     let reload = turn.now(|owner| {
         RunningReload::begin(loaded, owner.core.protection.blocklist_mut(), &mut owner.core.lists.sources)
     })?;
-    let AppliedReload { mut reloaded, to_keep, .. } = apply(turn, reload, false).await?;
+    let AppliedReload { mut reloaded, to_keep, .. } = apply(turn, reload).await?;
     save(turn, to_keep, &mut reloaded).await;
     Ok(reloaded)
 }

@@ -33,7 +33,7 @@ async fn carry_out(turn: &Turn<Owner>, asked: &ReloadRequest) -> Result<Reloaded
     let loaded = load(turn, asked).await?;
     let text = loaded.text.clone();
     let reload = turn.now(|owner| owner.begin_reload(loaded, asked))?;
-    let AppliedReload { config, reloaded, to_keep, ends } = apply(turn, reload, asked.is_trial()).await?;
+    let AppliedReload { config, reloaded, to_keep } = apply(turn, reload).await?;
     let mut reloaded = {
         let mut owner = turn.hold();
         owner.configuration.take_effect(text);
@@ -45,7 +45,6 @@ async fn carry_out(turn: &Turn<Owner>, asked: &ReloadRequest) -> Result<Reloaded
             reloaded.warnings.extend(owner.sources.feeds.warnings_of_a_trial());
             let until = owner.configuration.trial.begin_countdown(length);
             owner.core.lists.save(owner.configuration.save_target(), to_keep);
-            owner.configuration.trial.set_expiries(ends);
             reloaded.confirm_until = until.map(clock::on_the_wall);
         }),
         None => save(turn, to_keep, &mut reloaded).await,
@@ -155,9 +154,7 @@ impl Owner {
         self.must_be_acceptable(&loaded.config, &asked.request.accept)?;
         self.prepare_trial(&loaded, asked)?;
         let blocklist = self.core.protection.blocklist_mut();
-        let reload = RunningReload::begin(loaded, blocklist, &mut self.core.lists.sources)?;
-        let ends = self.configuration.trial.ends().filter(|_| asked.is_rollback);
-        Ok(reload.ending_as(ends))
+        RunningReload::begin(loaded, blocklist, &mut self.core.lists.sources)
     }
 
     /// Every name in `accept` must be that of a list or an interface.

@@ -223,8 +223,7 @@ impl GuardScenario {
             },
         );
         done.unwrap();
-        let finished =
-            reload.finish(false, self.core.protection.blocklist_mut(), &mut self.core.lists.sources);
+        let finished = reload.finish(self.core.protection.blocklist_mut(), &mut self.core.lists.sources);
         let AppliedReload { config, reloaded, .. } = finished;
         self.config = config;
         told.reloads += 1;

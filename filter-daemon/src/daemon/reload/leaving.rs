@@ -66,7 +66,7 @@ impl RunningReload {
         }
         let from = ReleaseFrom::List(row.name.clone());
         let (over, next) = {
-            let leaves = self.rows.leaves(id, targets, protection.blocklist());
+            let leaves = self.rows.leaves(id, targets);
             protection.blocklist().to_release(id, after, leaves)
         };
         if !over.is_empty() {

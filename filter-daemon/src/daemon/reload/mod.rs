@@ -12,7 +12,6 @@
 //! If a page is refused nevertheless, everything is undone in pages, in the opposite order (`undoing`).
 
 mod beginning;
-mod ends;
 mod entering;
 mod find;
 mod keeping;
@@ -35,7 +34,6 @@ mod undoing;
 mod warnings;
 mod way_back;
 
-use std::sync::Arc;
 use std::thread;
 
 use super::change::ChangeTotals;
@@ -49,7 +47,6 @@ use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::source::reading::SourceReadings;
 pub use beginning::{begin_with, settings_of};
-pub use ends::Expiries;
 pub use find::ListFinding;
 pub use load::{Loaded, LoadedList, known};
 pub use look::written;
@@ -89,8 +86,6 @@ pub struct AppliedReload {
     pub reloaded: Reloaded,
     /// The copies to keep.
     pub to_keep: Vec<ListToKeep>,
-    /// When the entries that it removed or changed would have expired. Known for a trial only.
-    pub ends: Option<Expiries>,
 }
 
 impl RunningReload {
@@ -100,16 +95,11 @@ impl RunningReload {
         blocklist: &mut Blocklist,
         sources: &mut SourceReadings,
     ) -> Result<Self, DaemonError> {
-        let rows = ListRows::take(&mut loaded, blocklist, sources)?;
+        let mut rows = ListRows::take(&mut loaded, blocklist, sources)?;
+        rows.restored = rows.timed.take_copied(&rows.contents);
         let settings = [blocklist.settings(), settings_of(&loaded.config)];
         let (applied, done) = (Vec::new(), ChangeTotals::default());
         Ok(Self { config: loaded.config, rows, settings, applied, done })
-    }
-
-    /// Makes a rollback give its entries their earlier expiries, as far as known.
-    pub fn ending_as(mut self, ends: Option<Arc<Expiries>>) -> Self {
-        self.rows.end_as(ends);
-        self
     }
 
     /// Applies it completely or not at all.
@@ -151,28 +141,13 @@ impl RunningReload {
         self.set(after, turn).await
     }
 
-    /// Records what a reload that was applied has read. It cannot be undone afterwards.
-    pub fn finish(
-        self,
-        is_trial: bool,
-        blocklist: &mut Blocklist,
-        sources: &mut SourceReadings,
-    ) -> AppliedReload {
-        let pages = self.applied.into_iter().rev().filter_map(|step| match step {
-            ReloadStep::Page { undo, .. } => Some(undo),
-            ReloadStep::Settings | ReloadStep::Reach(_) | ReloadStep::Anew(_) => None,
-        });
-        let ends = match is_trial {
-            true => Some(Expiries::of(pages, &self.rows.limited(sources))),
-            false => {
-                aside(pages.collect::<Vec<_>>());
-                None
-            }
-        };
+    /// Records what a reload that was applied has read.
+    pub fn finish(self, blocklist: &mut Blocklist, sources: &mut SourceReadings) -> AppliedReload {
+        aside(self.applied);
         let ChangeTotals { entered, left, allowed, disallowed, lists, .. } = self.done;
         let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
         let to_keep = self.rows.settle(&lists, blocklist, sources, &mut reloaded);
-        AppliedReload { config: self.config, reloaded, to_keep, ends }
+        AppliedReload { config: self.config, reloaded, to_keep }
     }
 
     /// Restores the lists after a refusal.

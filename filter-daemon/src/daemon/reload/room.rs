@@ -161,7 +161,7 @@ impl RunningReload {
         let nothing = Targets::default();
         let gone = self.rows.gone.iter().map(|id| (*id, &nothing));
         for (id, targets) in self.rows.contents.iter().map(|(id, targets)| (*id, targets)).chain(gone) {
-            let leaves = self.rows.leaves(id, targets, blocklist);
+            let leaves = self.rows.leaves(id, targets);
             let over = blocklist.entries_of(id).filter(|target| leaves(*target)).collect();
             let from = ReleaseFrom::List(blocklist.lists().get(id).name.clone());
             changes.push((now, Change::Release { from, targets: over }));

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ends::Expiries;
 use super::find::{ListFinding, ReadReport};
 use super::load::{Loaded, LoadedList};
 use super::reaching::ReachChanges;
 use super::timed::ListTimes;
 use super::warnings;
-use crate::blocklist::{Blocklist, Change, ListChange, ListId, Origin, Refusal, Targets, Timestamp};
+use crate::blocklist::{
+    Blocklist, Change, EntryTimes, ListChange, ListId, Origin, Refusal, Targets, Timestamp,
+};
 use crate::clock;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Renamed, Reply as Reloaded};
@@ -39,9 +40,8 @@ pub struct ListRows {
     pub restores: bool,
     /// The entries count from when their files were accepted, as at a start.
     pub counts_from_copies: bool,
-    /// When restored entries would have expired: first as the filterd that tried knows it, then from their
-    /// copies.
-    ends: [Option<Arc<Expiries>>; 2],
+    /// The times of restored entries, for lists whose copies know all of them.
+    pub restored: HashMap<ListId, EntryTimes>,
     /// When the entries of its lists were added and expire.
     pub timed: ListTimes,
     pub found: Vec<FoundList>,
@@ -94,7 +94,7 @@ impl ListRows {
             lifetimes: HashMap::new(),
             restores: loaded.restores,
             counts_from_copies: loaded.restores,
-            ends: [None, None],
+            restored: HashMap::new(),
             timed: ListTimes::default(),
             found: Vec::new(),
             made: Vec::new(),
@@ -152,7 +152,7 @@ impl ListRows {
             let reading = sources.of_mut(id);
             (reading.rejected, reading.special, reading.accepted) = (was.rejected, was.special, was.accepted);
         }
-        times.into_iter().for_each(|times| self.timed.tells(id, name.clone(), times));
+        times.into_iter().for_each(|times| self.timed.tells(id, times));
         // A list that is held back keeps its `ttl` until it is read again.
         let ttl = if is_read { ttl } else { continues.alive().and(ttl_before) };
         self.found.push(FoundList { id, path, how, limits, ttl, found });
@@ -195,23 +195,6 @@ impl ListRows {
         let (lifetime, now) = (self.lifetime(id), clock::after(Duration::ZERO));
         let of_copy = |copied: &AcceptedSource| Some(copied.until(lifetime.ttl?, now));
         self.copied(id).map_or_else(|| lifetime.anew(now), of_copy)
-    }
-
-    /// Sets when restored entries expire.
-    pub fn end_as(&mut self, ends: Option<Arc<Expiries>>) {
-        let copied = self.timed.take_ends(&self.contents);
-        self.ends = [ends, Some(Arc::new(copied))];
-    }
-
-    /// Lists whose entries had a `ttl`, with their earlier names. Valid until `settle`.
-    pub fn limited(&self, sources: &SourceReadings) -> Vec<(ListId, Arc<str>)> {
-        let has_end = |(id, _): &&(ListId, Arc<str>)| sources.ttl(*id).is_some();
-        self.names_before.iter().filter(has_end).cloned().collect()
-    }
-
-    /// The expiries of the entries that are restored to this list, if known.
-    pub fn ends(&self, list: &str) -> Option<&Arc<Expiries>> {
-        self.ends.iter().flatten().find(|ends| ends.know(list))
     }
 
     /// Whether the time of the entries restored to this list is over.
@@ -260,7 +243,7 @@ impl ListRows {
             warnings::of_contents(blocklist.lists().get(*id), named, &mut reloaded.warnings);
             // If everything counts anew or has no `ttl`, no entry is expired.
             let goes_on = self.lifetime(*id).goes_on();
-            let is_over = self.is_over(*id) || self.ends(&blocklist.lists().get(*id).name).is_some();
+            let is_over = self.is_over(*id) || self.restored.contains_key(id);
             let named_still = if goes_on || is_over { named } else { &nothing };
             let others = blocklist.lists().get(*id).spent.besides(named_still);
             ListChange::Unspend(*id, others).apply_to(blocklist, now);

@@ -4,6 +4,7 @@
 mod room;
 mod times;
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -96,7 +97,7 @@ impl World {
             reload.run(&turn).await.unwrap();
             turn.now(|owner| {
                 let Core { protection, lists, .. } = &mut owner.core;
-                reload.finish(false, protection.blocklist_mut(), &mut lists.sources);
+                reload.finish(protection.blocklist_mut(), &mut lists.sources);
                 owner.is_reloading = false;
             });
         })

@@ -2,16 +2,14 @@
 //! store them. The list's file may have changed by the next start.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use super::ends::Expiries;
 use crate::blocklist::{Blocklist, EntryTimes, ListId, Targets, TimedTargets, TimesCollector, Timestamp};
 
 /// The times of lists whose entries expire.
 #[derive(Debug, Default)]
 pub struct ListTimes {
-    /// The times in the copies, with the present names of the lists.
-    copied: HashMap<ListId, (Arc<str>, EntryTimes)>,
+    /// The times in the copies.
+    copied: HashMap<ListId, EntryTimes>,
     /// The times that new copies are to store.
     noted: HashMap<ListId, NotedTimes>,
 }
@@ -26,8 +24,8 @@ enum NotedTimes {
 
 impl ListTimes {
     /// Sets the times in the copy of this list.
-    pub fn tells(&mut self, id: ListId, name: Arc<str>, times: EntryTimes) {
-        self.copied.insert(id, (name, times));
+    pub fn tells(&mut self, id: ListId, times: EntryTimes) {
+        self.copied.insert(id, times);
     }
 
     /// The times of the entries that this list names at a start. Entries that no copy knows count as `new`.
@@ -41,7 +39,7 @@ impl ListTimes {
         (stays, now): (bool, Timestamp),
     ) -> EntryTimes {
         let (since, until) = new;
-        let Some((_, copied)) = self.copied.remove(&id) else {
+        let Some(copied) = self.copied.remove(&id) else {
             let times =
                 EntryTimes { runs: vec![TimedTargets { since, until, targets }], ..EntryTimes::default() };
             self.note(id, &times);
@@ -80,13 +78,13 @@ impl ListTimes {
         }
     }
 
-    /// When restored entries would have expired, for lists whose copies know all entries of `contents`.
-    pub fn take_ends(&mut self, contents: &[(ListId, Targets)]) -> Expiries {
+    /// Takes the times of the entries that are restored to these lists, where copies know all of them.
+    pub fn take_copied(&mut self, contents: &[(ListId, Targets)]) -> HashMap<ListId, EntryTimes> {
         let known = contents.iter().filter_map(|(id, targets)| {
-            let (name, times) = self.copied.remove(id)?;
-            times.of(targets).new.is_empty().then_some((name, times))
+            let times = self.copied.remove(id)?;
+            times.of(targets).new.is_empty().then_some((*id, times))
         });
-        Expiries::copied(known.collect::<Vec<_>>())
+        known.collect()
     }
 }
 
@@ -126,7 +124,7 @@ mod tests {
     /// list, and what is to be stored.
     fn begin(copied: Option<EntryTimes>, named: Targets, stays: bool) -> (EntryTimes, Option<EntryTimes>) {
         let (mut timed, id) = (ListTimes::default(), list());
-        copied.into_iter().for_each(|times| timed.tells(id, "seen".into(), times));
+        copied.into_iter().for_each(|times| timed.tells(id, times));
         let begun = timed.begin(id, named, (at(100), Some(at(200))), (stays, at(100)));
         (begun, timed.take_noted(id))
     }
@@ -165,11 +163,9 @@ mod tests {
     fn rollback_uses_times_of_a_complete_copy() {
         for (named, knows) in [(0..9, true), (0..10, false)] {
             let (mut timed, id) = (ListTimes::default(), list());
-            timed.tells(id, "seen".into(), copied());
-            let ends = timed.take_ends(&[(id, targets(named))]);
-            assert_eq!(ends.know("seen"), knows);
-            let has_come = |number| ends.has_come("seen", targets([number]).iter().next().unwrap());
-            assert_eq!((has_come(6), has_come(3)), (knows, false));
+            timed.tells(id, copied());
+            let restored = timed.take_copied(&[(id, targets(named))]);
+            assert_eq!(restored.get(&id), knows.then(copied).as_ref());
         }
     }
 }

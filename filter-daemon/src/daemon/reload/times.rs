@@ -5,9 +5,8 @@ use std::borrow::Cow;
 
 use filter_common::target::Target;
 
-use super::ends::ExpiryPage;
 use super::rows::ListRows;
-use crate::blocklist::{Blocklist, Change, ListId, PAGE, Targets, TimedTargets, Timestamp, Want};
+use crate::blocklist::{Blocklist, Change, EntryTimes, ListId, PAGE, Targets, TimedTargets, Timestamp, Want};
 use crate::clock;
 
 /// A page ends before it has more distinct times than this, because each is a change of its own.
@@ -24,10 +23,8 @@ impl ListRows {
     /// on. None at the end.
     pub fn entering(&self, list: usize, from: usize, blocklist: &Blocklist) -> Option<EnteringPage> {
         let (id, targets) = self.contents.get(list)?;
-        let row = blocklist.lists().get(*id);
-        if let Some(ends) = self.ends(&row.name) {
-            let page = ends.page(&row.name, from, targets)?;
-            return Some(put_back(*id, page, blocklist));
+        if let Some(restored) = self.restored.get(id) {
+            return put_back(*id, restored, (from, targets), blocklist);
         }
         let page = targets.page(from, PAGE);
         if page.is_empty() {
@@ -59,16 +56,10 @@ impl ListRows {
     }
 
     /// Whether this entry leaves a list with these contents.
-    pub fn leaves<'a>(
-        &'a self,
-        id: ListId,
-        targets: &'a Targets,
-        blocklist: &Blocklist,
-    ) -> impl Fn(Target) -> bool + 'a {
-        let name = blocklist.lists().get(id).name.clone();
-        let ends = self.ends(&name);
-        // The list may name it as before, but it had expired then, or was missing for another reason.
-        move |target| !targets.contains(target) || ends.is_some_and(|ends| ends.has_come(&name, target))
+    pub fn leaves<'a>(&'a self, id: ListId, targets: &'a Targets) -> impl Fn(Target) -> bool + 'a {
+        let restored = self.restored.get(&id);
+        // The list may name it as before, but it had expired then.
+        move |target| !targets.contains(target) || restored.is_some_and(|times| times.spent.contains(target))
     }
 }
 
@@ -84,13 +75,27 @@ impl EnteringPage {
     }
 }
 
-/// Restores entries with their earlier times. An existing entry with its own time has not changed. An expired
-/// one is not added again; if it still exists, it expires at once.
-fn put_back(id: ListId, page: ExpiryPage, blocklist: &Blocklist) -> EnteringPage {
-    let ExpiryPage { since, until, targets, next } = page;
+/// The next page of entries that the list still `names`, with their earlier times. An existing entry with its
+/// own time has not changed. An expired one is not added again; if it still exists, it expires at once.
+fn put_back(
+    id: ListId,
+    times: &EntryTimes,
+    (mut from, names): (usize, &Targets),
+    blocklist: &Blocklist,
+) -> Option<EnteringPage> {
+    let mut before = 0;
+    let is_next = |run: &&TimedTargets| {
+        before += run.targets.len();
+        from < before
+    };
+    let TimedTargets { since, until, targets } = times.runs.iter().find(is_next)?;
+    let page = targets.page(from + targets.len() - before, PAGE);
+    from += page.len();
     let is_over = until.is_some_and(|until| until <= clock::now());
+    let is_named = |target: &Target| names.contains(*target);
+    let targets: Targets = page.iter().filter(is_named).collect();
     let targets = if is_over { blocklist.there_on(id, &targets) } else { targets };
-    EnteringPage { runs: vec![TimedTargets { since, until, targets }], next }
+    Some(EnteringPage { runs: vec![TimedTargets { since: *since, until: *until, targets }], next: from })
 }
 
 /// Groups the first of these targets by their times on the old list. Returns how many were handled.

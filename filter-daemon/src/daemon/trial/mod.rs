@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use tracing::warn;
 
-use super::reload::{Expiries, Loaded};
+use super::reload::Loaded;
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::ServerHandle;
@@ -31,8 +31,6 @@ pub struct Trial {
     owed: Option<OwedRecord>,
     /// The lists of the previous configuration. No live list may have their names meanwhile.
     names: Vec<Arc<str>>,
-    /// When the entries that it removed would have expired. Unknown to a filterd that continues the trial.
-    ends: Option<Arc<Expiries>>,
     /// Lists of the previous configuration that could not be restored.
     lost: Vec<Arc<str>>,
     /// Whether files matched the restored copies at the rollback.
@@ -96,7 +94,6 @@ impl Trial {
             state: TrialState::None,
             owed: None,
             names: Vec::new(),
-            ends: None,
             lost: Vec::new(),
             found: MatchingFiles::default(),
             is_known: false,
@@ -140,7 +137,6 @@ impl Trial {
             Some(by) => TrialState::RolledBack { since: clock::now(), by, is_settled: false },
             None => TrialState::None,
         };
-        self.ends = None;
         self.record(TrialRecord::NoTrial);
         self.note_beside();
     }
@@ -157,16 +153,6 @@ impl Trial {
     /// What the record of a trial that is on says. None if none is on.
     pub fn head(&self) -> Option<TrialHead> {
         if let TrialState::On { head, .. } = &self.state { Some(head.clone()) } else { None }
-    }
-
-    /// Remembers when the removed entries would have expired.
-    pub fn set_expiries(&mut self, ends: Option<Expiries>) {
-        self.ends = ends.map(Arc::new);
-    }
-
-    /// When the entries that a rollback restores expire, as far as known.
-    pub fn ends(&self) -> Option<Arc<Expiries>> {
-        self.ends.clone()
     }
 
     /// Whether a trial is on or being rolled back. Its configuration need not be in force yet.
@@ -272,7 +258,6 @@ impl Trial {
         let TrialState::Over { head, .. } = &self.state else { return };
         let (head, is_settled) = (head.clone(), self.found.all);
         self.state = TrialState::RolledBack { since: clock::now(), by: head.by.clone(), is_settled };
-        self.ends = None;
         self.record(if is_settled { TrialRecord::Nothing } else { TrialRecord::RolledBack(head) });
         self.note_beside();
     }
@@ -281,7 +266,7 @@ impl Trial {
     pub fn confirm(&mut self) -> bool {
         let is_on = matches!(self.state, TrialState::On { is_in_force: true, .. });
         if is_on {
-            (self.state, self.ends) = (TrialState::Confirmed, None);
+            self.state = TrialState::Confirmed;
         }
         is_on
     }
@@ -312,7 +297,7 @@ impl Trial {
 
     /// Removes all record of a trial.
     pub fn forget(&mut self) {
-        (self.state, self.ends) = (TrialState::None, None);
+        self.state = TrialState::None;
         self.record(TrialRecord::Nothing);
         self.note_beside();
     }
