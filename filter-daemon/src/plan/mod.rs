@@ -8,15 +8,17 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::blocklist::{Blocklist, ListId, Meaning, Origin, Polarity, Reach, Targets};
+use crate::blocklist::{Blocklist, ListId, Meaning, Origin, Polarity, Reach, Settings, Targets};
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
+use crate::config::{Config, Matches};
 
 pub use continued::Continued;
 pub use lifetime::Lifetime;
 
-/// The lists of a configuration, compared with those in force.
+/// The settings and lists of a configuration, compared with those in force.
 #[derive(Debug)]
 pub struct Plan {
+    pub settings: Settings,
     /// `block:`, `allow:` unless it never allowed anything, and then the lists in the order of the
     /// configuration.
     pub lists: Vec<PlannedList>,
@@ -49,8 +51,14 @@ pub enum Contents {
 }
 
 impl Plan {
-    /// The plan for the entries of `block:` and `allow:`, and for these lists of files.
-    pub fn new(in_force: &Blocklist, inline: [Targets; 2], files: impl Iterator<Item = PlannedList>) -> Self {
+    /// The plan for the settings of a configuration, for the entries of `block:` and `allow:`, and for these
+    /// lists of files.
+    pub fn new(
+        in_force: &Blocklist,
+        config: &Config,
+        inline: [Targets; 2],
+        files: impl Iterator<Item = PlannedList>,
+    ) -> Self {
         let [block, allow] = inline;
         let allows = !allow.is_empty() || in_force.lists().find(CONFIG_ALLOW_LIST).is_some();
         let inline = |name: &str, polarity, targets| PlannedList {
@@ -65,7 +73,7 @@ impl Plan {
         let allow = allows.then(|| inline(CONFIG_ALLOW_LIST, Polarity::Allow, allow));
         let lists: Vec<_> = std::iter::once(block).chain(allow).chain(files).collect();
         let gone = Continued::gone(lists.iter().map(|list| list.continues), in_force.lists());
-        Self { lists, gone }
+        Self { settings: settings_of(config), lists, gone }
     }
 
     /// Lists in force whose entries reach as far as another list says, and how far that is.
@@ -94,5 +102,17 @@ impl PlannedList {
     /// The name that it has in force, if it would get another.
     pub fn name_before<'a>(&self, in_force: &'a Blocklist) -> Option<&'a Arc<str>> {
         self.continues.name_before(&self.name, in_force.lists())
+    }
+}
+
+/// The settings for judging packets that a configuration asks for.
+fn settings_of(config: &Config) -> Settings {
+    let match_new = config.matches == Matches::New;
+    Settings {
+        enforce: config.enforce,
+        match_new,
+        counters: config.counters,
+        outbound_errors: config.outbound_errors,
+        ..Settings::default()
     }
 }

@@ -52,7 +52,7 @@ fn list_that_nothing_continues_is_gone() {
         (Continued::Replaced(partners), vec![drop]),
     ] {
         let list = wanted("drop", continues, Contents::Stay);
-        let plan = Plan::new(&blocklist, Default::default(), [list].into_iter());
+        let plan = Plan::new(&blocklist, &Config::default(), Default::default(), [list].into_iter());
         assert_eq!(plan.gone, gone, "{continues:?}");
     }
 }
@@ -61,7 +61,8 @@ fn list_that_nothing_continues_is_gone() {
 fn allow_list_is_planned_once_something_is_allowed() {
     let mut blocklist = in_force();
     let names = |blocklist: &Blocklist, allow: &[&str]| -> Vec<String> {
-        let plan = Plan::new(blocklist, [Targets::default(), targets(allow)], std::iter::empty());
+        let inline = [Targets::default(), targets(allow)];
+        let plan = Plan::new(blocklist, &Config::default(), inline, std::iter::empty());
         plan.lists.iter().map(|list| list.name.to_string()).collect()
     };
     assert_eq!(names(&blocklist, &[]), [CONFIG_LIST]);

@@ -16,7 +16,7 @@ use filter_common::target::Target;
 use super::core::Core;
 use super::interfaces::InterfacePreview;
 use super::jobs::Turn;
-use super::reload::{ListFinding, Loaded, settings_of};
+use super::reload::{ListFinding, Loaded};
 use super::settings;
 use crate::blocklist::{
     Blocklist, ListId, Meaning, Origin, PAGE, Polarity, Reach, Settings, Strictness, Targets, Timestamp,
@@ -121,6 +121,7 @@ impl Comparison {
             unseen,
             ..Reply::default()
         };
+        let plan = loaded.plan(blocklist);
         // Without the reload, peers on an interface that is not filtered yet are not dropped, and during a
         // pause no packet is.
         let settings = blocklist.settings();
@@ -132,9 +133,8 @@ impl Comparison {
             from: settings.paused.map_or_else(clock::now, |until| until.max(clock::now())),
             now: without(settings),
             later: without(settings.unpaused()),
-            then: settings_of(&loaded.config).strictness(),
+            then: plan.settings.strictness(),
         };
-        let plan = loaded.plan(blocklist);
         let reaching = reaching(&plan, &loaded.config, blocklist);
         let mut this = Self {
             lists: Vec::new(),

@@ -3,25 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::{ListRows, Loaded, warnings};
-use crate::blocklist::{Blocklist, Change, EntryTimes, ListChange, Record, Settings, TimedTargets};
+use crate::blocklist::{Blocklist, Change, EntryTimes, ListChange, Record, TimedTargets};
 use crate::clock;
-use crate::config::{Config, Matches};
+use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ListToKeep;
 use crate::source::reading::SourceReadings;
-
-/// The settings for judging packets that a configuration asks for.
-pub fn settings_of(config: &Config) -> Settings {
-    let match_new = config.matches == Matches::New;
-    Settings {
-        enforce: config.enforce,
-        match_new,
-        counters: config.counters,
-        outbound_errors: config.outbound_errors,
-        ..Settings::default()
-    }
-}
 
 /// Fills a blocklist that no filter enforces yet with what was loaded. Returns the configuration, the
 /// messages for the operator, and the copies to keep.
@@ -33,7 +21,7 @@ pub fn begin_with(
     let mut rows = ListRows::take(&mut loaded, blocklist, sources)?;
     rows.counts_from_copies = true;
     let now = clock::now();
-    blocklist.apply(&Change::Settings(settings_of(&loaded.config)), now)?;
+    blocklist.apply(&Change::Settings(rows.settings), now)?;
     let mut reloaded = Reloaded::default();
     for (id, targets) in std::mem::take(&mut rows.contents) {
         warnings::of_contents(blocklist.lists().get(id), &targets, &mut reloaded.warnings);

@@ -226,7 +226,7 @@ impl Loaded {
     /// What it would change. The targets that were read go into the plan.
     pub fn plan(&mut self, in_force: &Blocklist) -> Plan {
         let inline = [&mut self.block, &mut self.allow].map(std::mem::take);
-        Plan::new(in_force, inline, self.lists.iter_mut().map(LoadedList::planned))
+        Plan::new(in_force, &self.config, inline, self.lists.iter_mut().map(LoadedList::planned))
     }
 
     /// The names of lists that are not in force yet.

@@ -46,7 +46,7 @@ use crate::blocklist::{Blocklist, Change, Effects, ListId, Polarity, Settings, T
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::source::reading::SourceReadings;
-pub use beginning::{begin_with, settings_of};
+pub use beginning::begin_with;
 pub use find::ListFinding;
 pub use load::{Loaded, LoadedList, known};
 pub use look::written;
@@ -97,7 +97,7 @@ impl RunningReload {
     ) -> Result<Self, DaemonError> {
         let mut rows = ListRows::take(&mut loaded, blocklist, sources)?;
         rows.restored = rows.timed.take_copied(&rows.contents);
-        let settings = [blocklist.settings(), settings_of(&loaded.config)];
+        let settings = [blocklist.settings(), rows.settings];
         let (applied, done) = (Vec::new(), ChangeTotals::default());
         Ok(Self { config: loaded.config, rows, settings, applied, done })
     }

@@ -12,7 +12,7 @@ use super::reaching::ReachChanges;
 use super::timed::ListTimes;
 use super::warnings;
 use crate::blocklist::{
-    Blocklist, Change, EntryTimes, ListChange, ListId, Origin, Refusal, Targets, Timestamp,
+    Blocklist, Change, EntryTimes, ListChange, ListId, Origin, Refusal, Settings, Targets, Timestamp,
 };
 use crate::clock;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
@@ -26,6 +26,8 @@ use crate::text::Explanation;
 
 /// The changes of a configuration to the lists.
 pub struct ListRows {
+    /// The settings of the configuration.
+    pub settings: Settings,
     /// The new contents of each list that may have changed.
     pub contents: Vec<(ListId, Targets)>,
     /// Lists that the configuration no longer names.
@@ -74,7 +76,7 @@ impl ListRows {
     ) -> Result<Self, Refusal> {
         let come_and_gone = [loaded.new_lists(), loaded.gone_lists(blocklist.lists())];
         let renamed = loaded.renamed(blocklist.lists());
-        let Plan { lists, mut gone } = loaded.plan(blocklist);
+        let Plan { settings, lists, mut gone } = loaded.plan(blocklist);
         // A list that is replaced leaves as one that is no longer named.
         gone.extend(lists.iter().filter_map(|list| list.continues.turned().or(list.continues.replaced())));
         let files = || lists.iter().filter(|list| list.origin == Origin::File);
@@ -87,6 +89,7 @@ impl ListRows {
         // A list that is gone must not reserve its name.
         ListChange::Rename { renamed: names, going: gone.clone() }.apply_to(blocklist, clock::now());
         let mut this = Self {
+            settings,
             contents: Vec::new(),
             gone,
             kept: Vec::new(),
