@@ -87,6 +87,18 @@ impl World {
 
     /// Applies a configuration, and calls `comes` before each turn. Returns the number of turns.
     async fn reload(&mut self, loaded: Loaded, mut comes: impl AsyncFnMut(&mut Self, usize)) -> usize {
+        self.begin_reload(loaded).await;
+        for turn in 0..ENDLESS {
+            if !self.owner().is_reloading {
+                return turn;
+            }
+            comes(self, turn).await;
+            self.settle().await;
+        }
+        panic!("the reload goes on and on");
+    }
+
+    async fn begin_reload(&mut self, loaded: Loaded) {
         let mut reload = {
             let mut owner = self.owner();
             owner.is_reloading = true;
@@ -102,14 +114,6 @@ impl World {
             });
         })
         .await;
-        for turn in 0..ENDLESS {
-            if !self.owner().is_reloading {
-                return turn;
-            }
-            comes(self, turn).await;
-            self.settle().await;
-        }
-        panic!("the reload goes on and on");
     }
 
     /// Does what the loop does after each event.
@@ -181,6 +185,61 @@ async fn new_lookup_during_reload_does_not_delay_turns() {
     assert!(world.jobs.is_empty());
     assert!(["2001:db8:1::/48", "2001:db8:2::/52", "2001:db8:3::/56"].iter().all(|word| world.drops(word)));
     assert_eq!(world.owner().kernel.waits_for_judges(), before);
+}
+
+/// As when filterd ends in the middle: the kernel keeps what is in force then.
+#[tokio::test]
+async fn reload_cancelled_in_any_turn_keeps_what_both_configurations_say() {
+    let stays = ["192.0.2.0/24", "2001:db8::/32"];
+    let before = || {
+        loaded(
+            &[stays[0], stays[1], "198.51.100.1", "198.51.100.9"],
+            &["192.0.2.7", "192.0.2.8", "198.51.100.9"],
+            true,
+        )
+    };
+    let after = || {
+        loaded(
+            &[stays[0], stays[1], "203.0.113.1", "203.0.113.9"],
+            &["192.0.2.7", "192.0.2.9", "203.0.113.9"],
+            true,
+        )
+    };
+    // What a packet from there meets before and after.
+    let sources = [
+        ("192.0.2.1", true, true),
+        ("2001:db8::1", true, true),
+        ("192.0.2.7", false, false),
+        ("198.51.100.2", false, false),
+        // Blocked and allowed by one of the two.
+        ("198.51.100.9", false, false),
+        ("203.0.113.9", false, false),
+        ("192.0.2.8", false, true),
+        ("192.0.2.9", true, false),
+        ("198.51.100.1", true, false),
+        ("203.0.113.1", false, true),
+    ];
+    let mut was_cancelled_between = false;
+    for turns in 0..ENDLESS {
+        let mut world = World::new();
+        world.reload(before(), async |_, _| {}).await;
+        world.begin_reload(after()).await;
+        for _ in 0..turns {
+            world.settle().await;
+        }
+        let is_over = !world.owner().is_reloading;
+        world.jobs = Jobs::of(world.owner.clone());
+        let drops = sources.map(|(source, ..)| world.drops(source));
+        for ((source, before, after), drops) in sources.iter().zip(drops) {
+            let is_said = drops == *before || drops == *after;
+            assert!(is_said && (!is_over || drops == *after), "{source} after {turns} turns");
+        }
+        was_cancelled_between |= drops != sources.map(|(_, before, _)| before) && !is_over;
+        if is_over {
+            break;
+        }
+    }
+    assert!(was_cancelled_between, "each reload was cancelled before it began, or too late");
 }
 
 fn want(words: &[&str]) -> Change {
