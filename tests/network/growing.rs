@@ -39,6 +39,37 @@ fn line_being_written_blocks_nobody() {
     net.filterd(["lists"]).succeeds().is_silent_about("was not understood");
 }
 
+/// An outsider's: a long list is written anew in place, and is read when half of it is there. Half a list at rest is
+/// held back, too.
+#[test]
+fn outsiders_list_half_written_is_held_back() {
+    let mut net = Net::new();
+    let lines: Vec<_> = (0..250).map(|host| format!("198.51.100.{host}\n")).collect();
+    net.file("drop.txt", &lines.concat());
+    net.start("lists: [{name: drop, path: $HOME/drop.txt, max_shrink: 60%}]");
+    let mut file = std::fs::File::create(net.home().path("drop.txt")).expect("it is ours");
+    file.write_all(lines[..125].concat().as_bytes()).expect("there is room");
+    let is_done = Arc::new(AtomicBool::new(false));
+    let writes_until = is_done.clone();
+    let writer = thread::spawn(move || {
+        file.write_all(b"198.51.100.125").expect("there is room");
+        while !writes_until.load(Ordering::Acquire) {
+            file.write_all(b" ").expect("there is room");
+            sleep(Duration::from_millis(1));
+        }
+        file.write_all(b"\n").expect("there is room");
+        file.write_all(lines[126..].concat().as_bytes()).expect("there is room");
+    });
+    let cut = "ends in the middle of a line: it has 125 targets, but had 250 before";
+    net.filterd(["reload"]).exits(7).complains(cut);
+    net.expect_each(["198.51.100.7", "198.51.100.249"]).dropped();
+    is_done.store(true, Ordering::Release);
+    writer.join().expect("it has written");
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).succeeds();
+    net.expect_each(["198.51.100.7", "198.51.100.125", "198.51.100.249"]).dropped();
+}
+
 #[test]
 fn unterminated_last_line_counts_in_quiet_file() {
     let mut net = Net::new();

@@ -208,6 +208,7 @@ impl RequestSum {
                 let Counts { changed, entered, left, allowed, disallowed, is_volatile, .. } = counts;
                 let sum = &mut self.counts;
                 sum.is_volatile |= is_volatile;
+                sum.is_in_vain = counts.is_in_vain && (sum.is_in_vain || self.requests == 1);
                 sum.changed += changed;
                 sum.entered += entered;
                 sum.left += left;
@@ -238,7 +239,8 @@ impl RequestSum {
 
     /// The event in words. All events of a kind have the same words.
     fn event(&self) -> String {
-        if self.deed.targets > 0 && self.counts.changed == 0 {
+        let changes_nothing = self.deed.targets > 0 && self.counts.changed == 0;
+        if changes_nothing || self.counts.is_in_vain {
             return format!("nothing changed: {}", self.asked());
         }
         self.with_targets(done(self.deed.verb))

@@ -144,10 +144,14 @@ impl Readings {
         self.now.as_ref().is_some_and(|now| now.is_trial) || self.next.iter().any(ReadRequest::is_trial)
     }
 
+    /// Whether lists are to be read for a refresh.
+    pub fn has_refresh(&self) -> bool {
+        !self.stale.is_empty() || !self.uncopied.is_empty()
+    }
+
     /// Whether a refresh is the only thing to read.
     pub fn is_refresh_next(&self) -> bool {
-        let is_any = !self.stale.is_empty() || !self.uncopied.is_empty();
-        self.now.is_none() && self.next.is_empty() && is_any
+        self.is_idle() && self.has_refresh()
     }
 
     /// Whether nothing is being read, applied or queued.

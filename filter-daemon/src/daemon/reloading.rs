@@ -132,8 +132,12 @@ impl Owner {
         if self.sources.readings.is_trial_next() && self.core.lists.is_writing() {
             return;
         }
-        if self.sources.readings.is_refresh_next() && self.configuration.trial.refusal().is_some() {
-            return self.tell_refreshed(&|_| true, &Ok(()));
+        if self.sources.readings.has_refresh() && self.configuration.trial.refusal().is_some() {
+            // Also while a trial begins or is rolled back: its end forgets what was to be read.
+            self.tell_refreshed(&|_| true, &Ok(()));
+            if self.sources.readings.is_refresh_next() {
+                return;
+            }
         }
         match self.sources.readings.take_next() {
             None => {}

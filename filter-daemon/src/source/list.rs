@@ -133,7 +133,10 @@ pub fn read_opened(
     let (left_out, unfinished) = (input.left_out(), input.unfinished());
     let list = ahead(input, |input| parse(path, input, limits.max_entries, how))?;
     let mut list = ListFile { left_out, ..list };
-    unfinished.take().into_iter().for_each(|line| list.reject(line));
+    for line in unfinished.take() {
+        list.has_open_end = true;
+        list.reject(line);
+    }
     Ok(list)
 }
 

@@ -277,6 +277,52 @@ fn rollback_waits_for_the_running_reload() {
     was_rolled_back_before(&net);
 }
 
+/// An outsider's: somebody asks for a list while it is rolled back. The answer comes, and what was rolled back does not
+/// return with the next refresh.
+#[test]
+fn outsiders_refresh_during_rollback_is_answered() {
+    let net = before();
+    let many: String = (0..500_000)
+        .map(|host: u32| format!("11.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
+        .collect();
+    let is_seen = (0..10).any(|_| {
+        net.file("drop.txt", &format!("203.0.113.200\n{many}"));
+        net.filterd(["reload", "--confirm", "1h"]).succeeds();
+        let mut rollback = Command::new(binary());
+        rollback.arg("--socket").arg(net.home().socket()).arg("rollback").stdout(Stdio::null());
+        let mut rollback = rollback.spawn().expect("it can be asked");
+        // One that comes after the rollback reads the file again.
+        let mut is_during = false;
+        while !is_during && rollback.try_wait().expect("it can be asked").is_none() {
+            let refreshed = net.filterd(["lists", "refresh", "drop", "--json"]).json();
+            is_during = refreshed["lists"][0].to_string().contains("is being rolled back");
+        }
+        assert!(rollback.limited_wait().expect("it ends").success());
+        if is_during {
+            net.expect("11.0.0.7").passes();
+            net.filterd(["lists", "refresh"]).succeeds();
+            net.expect("11.0.0.7").passes();
+        }
+        net.file("drop.txt", "192.0.2.78\n203.0.113.200\n");
+        net.filterd(["reload"]).succeeds();
+        is_during
+    });
+    assert!(is_seen, "no refresh was asked for during a rollback");
+}
+
+/// An outsider's: a confirmation that comes too early is not in the log as one.
+#[test]
+fn outsiders_confirmation_in_vain_is_logged_as_such() {
+    let mut net = before();
+    net.filterd(["confirm"]).exits(1);
+    net.wait_for_log("nothing changed: confirm");
+    net.filterd(["rollback"]).exits(1);
+    net.wait_for_log("nothing changed: rollback");
+    tries(&net, "1h");
+    net.filterd(["confirm"]).succeeds();
+    net.wait_for_log("INFO confirmed");
+}
+
 /// Not by what was fetched meanwhile, and not a moment later: lists are what they were, until they are fetched again.
 #[test]
 fn download_during_trial_does_not_survive_rollback() {

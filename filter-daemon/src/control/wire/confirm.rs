@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::reload::HeldBack;
-use super::{Deed, Failure, Method};
+use super::{Counts, Deed, Failure, Method};
 use crate::text::Explanation;
 
 /// This method has no parameters.
@@ -53,5 +53,9 @@ impl Method for Confirm {
 
     fn deed((): &()) -> Option<Deed> {
         Some(Deed::about("confirm", &[], None))
+    }
+
+    fn counts(reply: &Reply) -> Counts {
+        Counts { is_in_vain: !reply.confirmed, ..Counts::default() }
     }
 }

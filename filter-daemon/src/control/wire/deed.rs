@@ -49,6 +49,8 @@ pub struct Counts {
     pub troubles: Vec<String>,
     /// Whether the change is in force but not on disk.
     pub is_volatile: bool,
+    /// Whether there was nothing to do, such as nothing to confirm.
+    pub is_in_vain: bool,
 }
 
 impl Deed {

@@ -204,6 +204,7 @@ impl Method for Reload {
             detached: reply.detached.clone(),
             troubles: Vec::new(),
             is_volatile: !reply.not_kept.is_empty(),
+            is_in_vain: false,
         }
     }
 }

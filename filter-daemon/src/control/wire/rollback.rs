@@ -44,6 +44,7 @@ impl Method for Rollback {
     }
 
     fn counts(reply: &Reply) -> Counts {
-        reply.undone.as_ref().map(reload::Reload::counts).unwrap_or_default()
+        let counts = reply.undone.as_ref().map(reload::Reload::counts).unwrap_or_default();
+        Counts { is_in_vain: !reply.rolled_back, ..counts }
     }
 }
