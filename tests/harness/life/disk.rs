@@ -1,6 +1,8 @@
 //! A full disk under the state directory: what is read takes effect, but a start knows only what was saved before.
 
 use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::Life;
 use super::heldback::Copy;
@@ -9,6 +11,9 @@ use super::wanted::During;
 
 /// The size of the disk while it has room.
 pub const ROOM: &str = "1g";
+
+/// So long nothing is tried again, at most, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Life {
     /// Reloads, trials and starts while nothing can be saved; then there is room again.
@@ -38,8 +43,7 @@ impl Life {
         }
         self.die();
         self.note("the disk has room again".to_owned());
-        self.disk.resize(ROOM);
-        self.is_full = false;
+        self.give_room();
         touched.extend(self.start_anew());
         touched
     }
@@ -47,8 +51,7 @@ impl Life {
     /// A reload saves everything again. Lists whose files were lost or spoilt meanwhile are given up.
     pub(super) fn make_room(&mut self) -> Vec<Prefix> {
         self.note("the disk has room again; reload".to_owned());
-        self.disk.resize(ROOM);
-        self.is_full = false;
+        self.give_room();
         let mut touched = self.reload_surely();
         let rows = &self.reference.configured.rows;
         let is_kept = |name: &String| rows.get(name).is_none_or(|row| row.copy != Copy::Unsaved);
@@ -59,6 +62,18 @@ impl Life {
             touched.extend(self.reload_as_planned());
         }
         touched
+    }
+
+    /// A running filterd writes what became of live entries meanwhile.
+    pub(super) fn give_room(&mut self) {
+        self.disk.resize(ROOM);
+        self.is_full = false;
+        let lost = |life: &Self| life.net.filterd(["status"]).output.contains("would be lost in a restart");
+        let begun = Instant::now();
+        while self.frozen.is_none() && lost(self) {
+            assert!(begun.elapsed() < PATIENCE, "live entries are not written");
+            thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// A reload that no live list forbids.

@@ -183,7 +183,7 @@ impl Life {
             self.judge(&touched);
         }
         if is_full {
-            self.disk.resize(super::disk::ROOM);
+            self.give_room();
         }
         self.note("reload of what was not confirmed".to_owned());
         let touched_again = self.reload_as_planned();

@@ -172,13 +172,15 @@ impl Plan {
             };
             configured.rows.extend(row.map(|row| (list.name.clone(), row)));
             let content = content.filter(|_| verdict != Verdict::HoldBack);
-            if let (None, Some((allowed, had))) = (content, stays)
+            if let (None, Some((allowed, had))) = (content, had)
                 && allowed != list.allows
                 && had.iter().next().is_some()
             {
                 // Nobody is allowed, or blocked, because a file is missing.
                 let kind = if allowed { &mut configured.allowed } else { &mut configured.blocked };
-                kind.insert(list.name.clone(), had.clone());
+                configured.unread.extend(is_lost.then(|| list.name.clone()));
+                let had = if is_lost { Wanted::default() } else { had.clone() };
+                kind.insert(list.name.clone(), had);
                 continue;
             }
             let is_alike = |(allowed, _): &(bool, &Wanted)| *allowed == list.allows;
