@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::Life;
 use super::heldback::Copy;
-use super::plan::FED;
 use super::prefix::Prefix;
 use super::wanted::During;
 use crate::SavedGeneration;
@@ -27,9 +26,11 @@ impl Life {
 
     fn lose_a_copy(&mut self) {
         let home = self.net.home();
-        let records: Vec<Value> = SavedGeneration::read(home, "current").map_or_else(Vec::new, |saved| {
-            saved.lists().filter(|list| list["name"] != FED).cloned().collect()
-        });
+        let rows = &self.saved.1.rows;
+        let is_known = |list: &&Value| list["name"].as_str().is_some_and(|name| rows.contains_key(name));
+        let saved = SavedGeneration::read(home, "current");
+        let records: Vec<Value> =
+            saved.iter().flat_map(SavedGeneration::lists).filter(is_known).cloned().collect();
         if records.is_empty() {
             return;
         }

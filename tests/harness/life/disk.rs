@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::Life;
 use super::heldback::Copy;
 use super::prefix::Prefix;
+use super::reference::Configured;
 use super::wanted::During;
 
 /// The size of the disk while it has room.
@@ -53,8 +54,10 @@ impl Life {
         self.note("the disk has room again; reload".to_owned());
         self.give_room();
         let mut touched = self.reload_surely();
-        let rows = &self.reference.configured.rows;
-        let is_kept = |name: &String| rows.get(name).is_none_or(|row| row.copy != Copy::Unsaved);
+        let Configured { rows, doubted, .. } = &self.reference.configured;
+        let is_lost = |name: &String| rows.get(name).is_some_and(|row| row.copy == Copy::Unsaved);
+        let stays = self.left_out.has("unsaved-stays");
+        let is_kept = |name: &String| !is_lost(name) && !(stays && doubted.contains(name));
         self.plan.lists.retain(|list| is_kept(&list.name));
         if self.plan.lists.len() < self.applied.lists.len() {
             self.note("reload without lists that cannot be saved".to_owned());

@@ -1,7 +1,7 @@
 //! What is not done and not asked, where it is known to be wrong.
 
 /// Known faults of filterd.
-const FAULTS: [&str; 2] = ["never-loaded", "full-ttl"];
+const FAULTS: [&str; 2] = ["never-loaded", "unsaved-stays"];
 
 /// The kinds of steps and checks that are left out: `FILTERD_LIFE_SKIP`, words with commas between them, and known faults
 /// unless `FILTERD_LIFE_FAULTS` is set.

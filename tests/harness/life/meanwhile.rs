@@ -11,9 +11,7 @@ use super::asking::Term;
 use super::batch::Batch;
 use super::heldback::Copy;
 use super::packets::USUAL;
-use super::plan::Listed;
 use super::prefix::Prefix;
-use super::reference::Configured;
 use super::reloads::all_of;
 use super::wanted::{During, Lease};
 
@@ -105,13 +103,11 @@ impl Life {
         }
         let (is_meant, is_killed) = (self.random.below(2) == 0, self.random.below(2) == 0);
         let is_unwanted = !is_meant && self.random.below(2) == 0;
-        let Configured { unread, doubted, .. } = &self.reference.configured;
-        if !is_meant && !unread.is_empty() && self.left_out.has("never-loaded") {
+        let is_unread = !self.reference.configured.unread.is_empty();
+        if !is_meant && is_unread && self.left_out.has("never-loaded") {
             self.think_again();
             return self.reload();
         }
-        let stays = |list: &&Listed| doubted.contains(&list.name) && list.ttl.is_some();
-        let is_full = self.applied.lists.iter().find(stays).is_none() || !self.left_out.has("full-ttl");
         let end = match (is_meant, is_unwanted) {
             (true, _) => "confirmed",
             (false, true) => "rolled back by a user",
@@ -134,7 +130,7 @@ impl Life {
         touched.extend(&added.targets);
         // Whoever tries is told before the copies of what is tried are written.
         self.is_written = false;
-        let is_full = is_full && !self.left_out.has("disk") && self.random.below(3) == 0;
+        let is_full = !self.left_out.has("disk") && self.random.below(3) == 0;
         if is_full {
             self.note("the disk of the state directory is full".to_owned());
             self.disk.shrink_to_its_content();
@@ -182,11 +178,8 @@ impl Life {
             self.kill_and_start_as_it_was();
             self.judge(&touched);
         }
-        if is_full {
-            self.give_room();
-        }
         self.note("reload of what was not confirmed".to_owned());
-        let touched_again = self.reload_as_planned();
+        let touched_again = if is_full { self.make_room() } else { self.reload_as_planned() };
         touched.into_iter().chain(touched_again).collect()
     }
 
