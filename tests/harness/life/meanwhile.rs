@@ -1,6 +1,7 @@
 //! What holds for a while only: a pause, in which what is listed passes, and a reload on trial, which is confirmed or rolls
 //! itself back.
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,9 +12,11 @@ use super::asking::Term;
 use super::batch::Batch;
 use super::heldback::Copy;
 use super::packets::USUAL;
+use super::plan::Reader;
 use super::prefix::Prefix;
 use super::reloads::all_of;
 use super::wanted::{During, Lease};
+use crate::{SavedGeneration, until};
 
 /// So long something that happens by itself may take: of a second, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -141,7 +144,7 @@ impl Life {
             self.net.filterd(["reload"]).exits(5).complains("is on trial until ");
             self.add_unless_full(&added);
             if is_killed {
-                self.kill_and_start_as_it_was();
+                self.start_within_trial(is_full);
             }
             self.judge(&touched);
             self.decide("confirm", is_full);
@@ -156,7 +159,10 @@ impl Life {
             }
             return touched;
         }
-        if is_killed {
+        if is_killed && is_unwanted {
+            self.start_within_trial(is_full);
+            self.judge(&touched);
+        } else if is_killed {
             self.kill_and_start_as_it_was();
         }
         if is_unwanted {
@@ -228,6 +234,31 @@ impl Life {
         if !(may_warn && reply.code() == Some(7)) {
             reply.succeeds();
         }
+    }
+
+    /// A start goes on with the trial: by its copies, where a file is lost or spoilt.
+    fn start_within_trial(&mut self, is_full: bool) {
+        if is_full || self.plan.lists.is_empty() || self.left_out.has("copies") {
+            return self.kill_and_start_as_it_was();
+        }
+        until(|| self.is_trial_saved(), "what is tried is not saved");
+        let file = self.plan.lists[self.random.below(self.plan.lists.len())].file.clone();
+        let words = self.alterations().ruin(&file);
+        self.note(format!("kill -9; {words}"));
+        let begun = self.now();
+        self.kill_and_start_as_it_was();
+        let before = (&self.applied, &self.reference.configured);
+        let configured = self.plan.read(Some(before), Reader::New, During(begun, self.now()));
+        self.in_force(configured);
+        self.applied = self.plan.clone();
+    }
+
+    fn is_trial_saved(&self) -> bool {
+        let Some(trial) = SavedGeneration::read(self.net.home(), "trial") else { return false };
+        let sizes: BTreeMap<_, _> =
+            trial.lists().map(|list| (list["name"].as_str(), list["entries"].as_u64())).collect();
+        let mut rows = self.reference.configured.rows.iter().filter(|(_, row)| row.id.is_some());
+        rows.all(|(name, row)| sizes.get(&Some(name.as_str())) == Some(&Some(row.size as u64)))
     }
 
     /// Nobody changes anything meanwhile.
