@@ -57,7 +57,7 @@ impl Life {
         let Configured { rows, doubted, .. } = &self.reference.configured;
         let is_lost = |name: &String| rows.get(name).is_some_and(|row| row.copy == Copy::Unsaved);
         let stays = self.left_out.has("unsaved-stays");
-        let is_kept = |name: &String| !is_lost(name) && !(stays && doubted.contains(name));
+        let is_kept = |name: &String| !(is_lost(name) || stays && doubted.contains(name));
         self.plan.lists.retain(|list| is_kept(&list.name));
         if self.plan.lists.len() < self.applied.lists.len() {
             self.note("reload without lists that cannot be saved".to_owned());
@@ -67,7 +67,7 @@ impl Life {
         touched
     }
 
-    /// A running filterd writes what became of live entries meanwhile.
+    /// The disk has room again. A running filterd then saves its live entries.
     pub(super) fn give_room(&mut self) {
         self.disk.resize(ROOM);
         self.is_full = false;
@@ -104,11 +104,14 @@ impl Life {
         }
         let not_kept = reply.json()["not_kept"].to_string();
         for (name, row) in &self.reference.configured.rows {
-            let is_told = not_kept.contains(&format!("no copy of list \\\"{name}\\\""));
-            assert!(is_told || row.copy != Copy::Unsaved, "nothing is said of list {name}: {reply}");
+            let is_reported = not_kept.contains(&format!("no copy of list \\\"{name}\\\""));
+            assert!(is_reported || row.copy != Copy::Unsaved, "no message names list {name}: {reply}");
         }
-        let is_told = not_kept.contains("no copy of the configuration");
-        assert!(is_told || self.plan.text() == self.saved.0.text(), "nothing is said: {reply}");
+        let is_reported = not_kept.contains("no copy of the configuration");
+        assert!(
+            is_reported || self.plan.text() == self.saved.0.text(),
+            "no message names the configuration: {reply}"
+        );
         touched
     }
 

@@ -39,7 +39,7 @@ impl Configured {
         self.blocked.values_mut().chain(self.allowed.values_mut())
     }
 
-    /// The time of this list may begin anew.
+    /// The entries of this list may count from now on.
     pub fn may_begin_anew(&mut self, list: &str, during: During) {
         let lists = [&mut self.blocked, &mut self.allowed];
         lists
@@ -48,7 +48,7 @@ impl Configured {
             .for_each(|list| list.may_begin_anew(during));
     }
 
-    /// Bytes that a list has anew are written, for other lists of the same bytes, too.
+    /// A copy that is whole is whole for all lists with the same bytes.
     pub fn repair_copies(&mut self) {
         let whole: BTreeSet<_> =
             self.rows.values().filter(|row| row.copy == Copy::Whole).filter_map(|row| row.id).collect();
