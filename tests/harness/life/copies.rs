@@ -76,7 +76,6 @@ impl Life {
         let length = text[line..].find('\n').expect("lines end");
         bytes[line + self.random.below(length)] ^= 1;
         fs::write(path, bytes).expect("root may");
-        self.saved.0.lists.retain(|list| list.name != name);
         self.saved.1.rows.remove(name);
     }
 
