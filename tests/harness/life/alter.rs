@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::batch::Batch;
+use super::heldback::{Content, LIMITS};
 use super::left_out::LeftOut;
 use super::plan::{FED, Listed, Plan};
 use super::ports::Ports;
@@ -55,7 +56,7 @@ impl Alter<'_> {
 
     /// One change of the configuration or of a file; tells which.
     fn once(&mut self, size: usize) -> String {
-        let choice = self.random.below(33);
+        let choice = self.random.below(38);
         match choice {
             0..3 => self.make_list(size),
             3..7 => self.edit(size),
@@ -91,6 +92,8 @@ impl Alter<'_> {
             }
             27..31 if !self.left_out.has("ports") => self.other_ports(),
             31 | 32 if !self.left_out.has("ttl") => self.other_ttl(),
+            33 if !self.left_out.has("heldback") => self.other_limits(),
+            34..38 if !self.left_out.has("heldback") => self.spoil(),
             _ => {
                 self.plan.block = self.world.batch(self.random, size.min(20)).targets;
                 format!("block: {} targets", self.plan.block.len())
@@ -109,7 +112,8 @@ impl Alter<'_> {
         } else {
             self.write(&file, size)
         };
-        self.plan.lists.push(Listed::new(name, &file));
+        let limits = self.limits();
+        self.plan.lists.push(Listed { limits, ..Listed::new(name, &file) });
         format!("list {name} of {file} is new; {said}")
     }
 
@@ -118,16 +122,21 @@ impl Alter<'_> {
         // Part of what was there stays.
         if let Some(Some(before)) = self.plan.files.get(file) {
             let stays = self.random.below(3);
-            let stay =
-                before.iter().enumerate().filter(|(place, _)| place % 3 < stays).map(|(_, target)| *target);
+            let stay = before
+                .targets
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| place % 3 < stays)
+                .map(|(_, target)| *target);
             let stay: Vec<_> = stay.collect();
             batch.lines.extend(stay.iter().map(Prefix::to_string));
             batch.targets.extend(stay);
         }
         let said =
             format!("{file} is written: {} and what stays, {} in all", batch.words, batch.targets.len());
-        self.home.write(file, &messy(&batch, self.random));
-        self.plan.files.insert(file.to_owned(), Some(batch.targets));
+        let (text, content) = messy(batch, self.random);
+        self.home.write(file, &text);
+        self.plan.files.insert(file.to_owned(), Some(content));
         said
     }
 
@@ -144,9 +153,54 @@ impl Alter<'_> {
     fn empty(&mut self) -> String {
         let Some(place) = self.any() else { return "nothing".to_owned() };
         let file = self.plan.lists[place].file.clone();
-        self.home.write(&file, "# nobody\n");
-        self.plan.files.insert(file.clone(), Some(Vec::new()));
+        let text = format!("# nobody {}\n", self.random.number());
+        self.home.write(&file, &text);
+        self.plan.files.insert(file.clone(), Some(Content::of(&text, Vec::new(), 0, 0)));
         format!("{file} is emptied")
+    }
+
+    /// Its second half is missing, or it is full of rubbish.
+    fn spoil(&mut self) -> String {
+        let Some(place) = self.any() else { return "nothing".to_owned() };
+        let file = self.plan.lists[place].file.clone();
+        self.spoil_file(&file)
+    }
+
+    /// Nothing, or little, can be read of this file.
+    pub fn ruin(&mut self, file: &str) -> String {
+        match self.random.below(3) {
+            0 if !self.left_out.has("missing") => self.delete(file),
+            1 if !self.left_out.has("heldback") => self.spoil_file(file),
+            _ => "nothing happens to its file".to_owned(),
+        }
+    }
+
+    fn spoil_file(&mut self, file: &str) -> String {
+        let Some(before) = self.plan.content(file) else { return self.delete(file) };
+        let (targets, is_cut) = (before.targets.clone(), self.random.below(2) == 0);
+        let stay = if is_cut { targets.len() * self.random.below(10) / 10 } else { targets.len() };
+        let rubbish = if is_cut { 1 } else { targets.len() * self.random.below(20) / 10 };
+        let mut text: String = targets[..stay].iter().map(|target| format!("{target}\n")).collect();
+        text += &"no target\n".repeat(rubbish - usize::from(is_cut));
+        text += if is_cut { "203." } else { "" };
+        self.home.write(file, &text);
+        let content = Content::of(&text, targets[..stay].to_vec(), stay, rubbish);
+        self.plan.files.insert(file.to_owned(), Some(content));
+        format!(
+            "{file} is spoilt: {stay} of {} targets, {rubbish} lines of rubbish, cut: {is_cut}",
+            targets.len()
+        )
+    }
+
+    fn other_limits(&mut self) -> String {
+        let limits = self.limits();
+        let Some(place) = self.any() else { return "nothing".to_owned() };
+        self.plan.lists[place].limits = limits;
+        format!("list {} may shrink and be rubbish by {limits:?} %", self.plan.lists[place].name)
+    }
+
+    fn limits(&mut self) -> (u8, u8) {
+        if self.left_out.has("heldback") { LIMITS[0] } else { LIMITS[self.random.below(LIMITS.len())] }
     }
 
     fn delete_file(&mut self) -> String {
@@ -268,16 +322,23 @@ impl Alter<'_> {
 }
 
 /// As people write it: comments, blank lines, lines that mean nothing, things said twice.
-fn messy(batch: &Batch, random: &mut Random) -> String {
+fn messy(batch: Batch, random: &mut Random) -> (String, Content) {
     let mut text = String::from("# a list\n\n");
+    let mut rejected = 0;
     for line in &batch.lines {
         text += line;
-        text += match random.below(40) {
+        let kind = random.below(40);
+        rejected += usize::from(kind == 1);
+        text += match kind {
             0 => " ; as seen yesterday\n",
             1 => "\nthis is no target\n",
             2 => "\r\n\n",
             _ => "\n",
         };
     }
-    text + batch.lines.first().map_or("", |line| line)
+    let last = batch.lines.first().filter(|_| random.below(2) == 0);
+    text += last.map_or("", |line| line);
+    let lines = batch.lines.len() + usize::from(last.is_some());
+    let content = Content::of(&text, batch.targets, lines, rejected);
+    (text, content)
 }

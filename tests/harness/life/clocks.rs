@@ -19,6 +19,7 @@ impl Life {
         let jump = JUMPS[self.random.below(JUMPS.len())];
         self.later += Duration::from_secs(jump);
         self.reference.lose(jump as f64);
+        self.saved.1.lose(jump as f64);
         self.live_in_time();
         format!("; {jump} s later by the time since boot")
     }

@@ -7,7 +7,9 @@ use nix::sys::signal::Signal;
 
 use super::Life;
 use super::asking::{Term, ask_add};
+use super::plan::{Plan, Reader};
 use super::prefix::Prefix;
+use super::reference::Configured;
 use super::reloads::all_of;
 use super::wanted::{During, Lease, Time};
 
@@ -17,12 +19,21 @@ const A_START: f64 = 60.0;
 impl Life {
     /// SIGKILL: the filter stays as it was, and the next filterd reads everything anew.
     pub(super) fn kill_and_start(&mut self) -> Vec<Prefix> {
+        self.die();
+        self.start_anew()
+    }
+
+    pub(super) fn die(&mut self) {
         self.note("kill -9".to_owned());
         self.frozen = Some(self.now());
         self.net.end(Signal::SIGKILL);
         self.death_ends_a_pause();
         self.judge(&[]);
-        self.start_anew()
+    }
+
+    /// What a filterd that starts knows of earlier ones.
+    fn saved(&self) -> (&Plan, &Configured) {
+        (&self.saved.0, &self.saved.1)
     }
 
     /// SIGTERM: it takes its filter with it, or leaves it, as the configuration says.
@@ -55,7 +66,7 @@ impl Life {
         // Whoever has nothing of a list does not take anybody's place.
         let now = self.now();
         let (now, soon) = (During(now, now), During(now, now + A_START));
-        let is_unread = !self.plan.read(Some((&self.applied, &self.reference)), now).unread.is_empty();
+        let is_unread = !self.plan.read(Some(self.saved()), Reader::New, now).unread.is_empty();
         if is_unread || self.is_refused(soon) != Some(false) {
             self.note(format!("reload: {words}"));
             self.net.configure(&self.plan.text());
@@ -99,7 +110,7 @@ impl Life {
     }
 
     /// Starts the next one, with what the operator did meanwhile.
-    fn start_anew(&mut self) -> Vec<Prefix> {
+    pub(super) fn start_anew(&mut self) -> Vec<Prefix> {
         let mut words = self.change_while_away();
         if !self.left_out.has("guard") && self.random.below(4) == 0 {
             words += &self.need_while_away().map(|needed| format!("; {needed}")).unwrap_or_default();
@@ -116,6 +127,7 @@ impl Life {
         // Its last good configuration is in force instead.
         if is_refused == Some(true) {
             self.net.filterd(["status"]).exits(7).says("flush --list");
+            self.applied = self.saved.0.clone();
             self.think_again();
         }
         self.begin(begun)
@@ -129,7 +141,7 @@ impl Life {
     /// were, and when what is on them ends.
     fn begin(&mut self, begun: Time) -> Vec<Prefix> {
         let during = During(begun, self.now());
-        let configured = self.plan.read(Some((&self.applied, &self.reference)), during);
+        let configured = self.plan.read(Some(self.saved()), Reader::New, during);
         let allowed = all_of(&[&self.reference.configured.allowed, &configured.allowed]);
         let before = self.in_force(configured);
         // What nobody has written down it cannot know.
@@ -139,6 +151,7 @@ impl Life {
         // A restart ends a pause.
         self.reference.pause = Lease::NEVER;
         self.applied = self.plan.clone();
+        self.save();
         let now = During(self.now(), self.now());
         let all = before.lists().chain(self.reference.lists()).flat_map(|(_, wanted)| wanted.effects());
         let all = all.map(|(target, _)| target);

@@ -8,6 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::Life;
+use super::heldback::Copy;
 use super::plan::FED;
 use super::prefix::Prefix;
 use super::wanted::During;
@@ -26,6 +27,11 @@ const PAGES: [&str; 2] = ["<!DOCTYPE html>\n<title>Sign in</title>\n", "203.0.11
 
 impl Life {
     pub(super) fn feed(&mut self) -> Vec<Prefix> {
+        let rows = &self.reference.configured.rows;
+        if rows.values().any(|row| row.id.is_some() && row.copy == Copy::Gone) {
+            // A reload reads again what a refresh does not.
+            return self.reload();
+        }
         if self.plan.fed.is_none() {
             return self.subscribe();
         }

@@ -1,6 +1,7 @@
 //! What holds for a while only: a pause, in which what is listed passes, and a reload on trial, which is confirmed or rolls
 //! itself back.
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,10 +10,13 @@ use nix::sys::signal::Signal;
 use super::Life;
 use super::asking::Term;
 use super::batch::Batch;
+use super::heldback::Copy;
 use super::packets::USUAL;
+use super::plan::Reader;
 use super::prefix::Prefix;
 use super::reloads::all_of;
 use super::wanted::{During, Lease};
+use crate::{SavedGeneration, until};
 
 /// So long something that happens by itself may take: of a second, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -91,12 +95,22 @@ impl Life {
     pub(super) fn reload_on_trial(&mut self) -> Vec<Prefix> {
         let words = self.alter();
         let is_plain = self.is_refused(During(self.now(), self.now())) == Some(false);
-        if !is_plain || self.plan.is_incomplete() || self.applied.is_incomplete() {
+        // Damaged copies are found when they are read: then it is too late.
+        let is_damaged = self.reference.configured.rows.values().any(|row| row.copy == Copy::Damaged);
+        if !is_plain || is_damaged {
             self.think_again();
             return self.reload();
         }
+        if self.has_no_way_back() {
+            return self.try_without_a_way_back(&words);
+        }
         let (is_meant, is_killed) = (self.random.below(2) == 0, self.random.below(2) == 0);
         let is_unwanted = !is_meant && self.random.below(2) == 0;
+        let is_unread = !self.reference.configured.unread.is_empty();
+        if !is_meant && is_unread && self.left_out.has("never-loaded") {
+            self.think_again();
+            return self.reload();
+        }
         let end = match (is_meant, is_unwanted) {
             (true, _) => "confirmed",
             (false, true) => "rolled back by a user",
@@ -108,35 +122,51 @@ impl Life {
         let (before, applied) = (self.reference.clone(), self.applied.clone());
         let begun = self.now();
         let length = if is_meant || is_unwanted { "1h" } else { "1s" };
-        let reply = self.net.filterd(["reload", "--json", "--confirm", length]).succeeds();
+        let reply = self.net.filterd(["reload", "--json", "--confirm", length]);
+        self.is_on_trial = true;
         let mut touched = self.believe_reloaded(&reply, During(begun, self.now()));
+        self.must_reload(reply);
         let size = self.size().min(300);
         let mut added = self.world.batch(&mut self.random, size);
         added.targets.truncate(300);
-        let added = Batch::of(added.targets, "targets, while something is on trial");
+        let mut added = Batch::of(added.targets, "targets, while something is on trial");
         touched.extend(&added.targets);
         // Whoever tries is told before the copies of what is tried are written.
         self.is_written = false;
+        let is_full = !self.left_out.has("disk") && self.random.below(3) == 0;
+        if is_full {
+            self.note("the disk of the state directory is full".to_owned());
+            self.disk.shrink_to_its_content();
+            added = Batch::default();
+        }
         if is_meant {
             self.judge(&touched);
             self.net.filterd(["reload"]).exits(5).complains("is on trial until ");
-            self.add_batch("ssh", &added, Term::PERMANENT);
+            self.add_unless_full(&added);
             if is_killed {
-                self.kill_and_start_as_it_was();
+                self.start_within_trial(is_full);
             }
             self.judge(&touched);
-            self.decide("confirm");
+            self.decide("confirm", is_full);
+            self.is_on_trial = false;
+            if is_full {
+                touched.extend(self.make_room());
+            }
+            self.save();
             self.is_written = true;
             if is_killed {
                 self.kill_and_start_as_it_was();
             }
             return touched;
         }
-        if is_killed {
+        if is_killed && is_unwanted {
+            self.start_within_trial(is_full);
+            self.judge(&touched);
+        } else if is_killed {
             self.kill_and_start_as_it_was();
         }
         if is_unwanted {
-            self.decide("rollback");
+            self.decide("rollback", is_full);
         }
         self.wait_until_rolled_back();
         touched.extend(all_of(&[&before.configured.allowed]));
@@ -146,20 +176,44 @@ impl Life {
         self.is_written = true;
         self.reference.enforce = before.enforce;
         self.applied = applied;
+        self.is_on_trial = false;
         self.judge(&touched);
         // It stays so over a restart, and for whoever adds, until somebody reloads.
-        self.add_batch("ssh", &added, Term::PERMANENT);
+        self.add_unless_full(&added);
         if is_killed {
             self.kill_and_start_as_it_was();
             self.judge(&touched);
         }
         self.note("reload of what was not confirmed".to_owned());
-        let touched_again = self.reload_as_planned();
+        let touched_again = if is_full { self.make_room() } else { self.reload_as_planned() };
         touched.into_iter().chain(touched_again).collect()
     }
 
+    /// Only a part of a list is in force, or its copy is gone.
+    fn has_no_way_back(&self) -> bool {
+        self.reference.configured.rows.values().any(|row| row.copy != Copy::Whole)
+    }
+
+    /// What could not be rolled back is not tried, and nothing changes.
+    fn try_without_a_way_back(&mut self, words: &str) -> Vec<Prefix> {
+        self.note(format!("reload on trial without a way back: {words}"));
+        self.net.configure(&self.plan.text());
+        self.net.filterd(["reload", "--confirm", "1h"]).exits(5).complains("no copy of list");
+        self.judge(&[]);
+        self.think_again();
+        self.note("reload of the files".to_owned());
+        self.reload_as_planned()
+    }
+
+    /// On a full disk it would be lost.
+    fn add_unless_full(&mut self, added: &Batch) {
+        if !added.targets.is_empty() {
+            self.add_batch("ssh", added, Term::PERMANENT);
+        }
+    }
+
     /// Somebody confirms or rolls back. Every second time filterd is killed meanwhile, and may have to be asked again.
-    fn decide(&mut self, verb: &str) {
+    fn decide(&mut self, verb: &str, is_full: bool) {
         if self.random.below(2) == 0 {
             let wait = Duration::from_millis(self.random.below(40) as u64);
             self.note(format!("{verb}, kill -9 after {} ms", wait.as_millis()));
@@ -175,7 +229,36 @@ impl Life {
                 return;
             }
         }
-        self.net.filterd([verb]).succeeds();
+        let reply = self.net.filterd([verb]);
+        let may_warn = verb == "confirm" && !self.reference.configured.doubted.is_empty() || is_full;
+        if !(may_warn && reply.code() == Some(7)) {
+            reply.succeeds();
+        }
+    }
+
+    /// A start goes on with the trial: by its copies, where a file is lost or spoilt.
+    fn start_within_trial(&mut self, is_full: bool) {
+        if is_full || self.plan.lists.is_empty() || self.left_out.has("copies") {
+            return self.kill_and_start_as_it_was();
+        }
+        until(|| self.is_trial_saved(), "what is tried is not saved");
+        let file = self.plan.lists[self.random.below(self.plan.lists.len())].file.clone();
+        let words = self.alterations().ruin(&file);
+        self.note(format!("kill -9; {words}"));
+        let begun = self.now();
+        self.kill_and_start_as_it_was();
+        let before = (&self.applied, &self.reference.configured);
+        let configured = self.plan.read(Some(before), Reader::New, During(begun, self.now()));
+        self.in_force(configured);
+        self.applied = self.plan.clone();
+    }
+
+    fn is_trial_saved(&self) -> bool {
+        let Some(trial) = SavedGeneration::read(self.net.home(), "trial") else { return false };
+        let sizes: BTreeMap<_, _> =
+            trial.lists().map(|list| (list["name"].as_str(), list["entries"].as_u64())).collect();
+        let mut rows = self.reference.configured.rows.iter().filter(|(_, row)| row.id.is_some());
+        rows.all(|(name, row)| sizes.get(&Some(name.as_str())) == Some(&Some(row.size as u64)))
     }
 
     /// Nobody changes anything meanwhile.

@@ -11,10 +11,13 @@ mod batch;
 mod begun;
 mod changes;
 mod clocks;
+mod copies;
 mod counters;
 mod deaths;
+mod disk;
 mod extent;
 mod feeds;
+mod heldback;
 mod host;
 mod judge;
 mod left_out;
@@ -37,15 +40,15 @@ use std::time::{Duration, Instant};
 use begun::Question;
 use host::Needed;
 use left_out::LeftOut;
-use plan::Plan;
+use plan::{Plan, Reader};
 use prefix::Prefix;
-use reference::Reference;
+use reference::{Configured, Reference};
 use wanted::{During, Time};
 
 pub use planted::Planted;
 use world::World;
 
-use crate::{Net, OwnRun, Random, Site};
+use crate::{Net, OwnRun, Random, Site, SmallDisk};
 
 /// So long another order of lists may take to come about: a second is promised, machines are slow.
 const SOON: Duration = Duration::from_secs(20);
@@ -56,6 +59,8 @@ const TOLD: usize = 10;
 /// One life.
 #[derive(Debug)]
 pub struct Life {
+    /// The disk of the state directory.
+    disk: SmallDisk,
     net: Net,
     seed: u64,
     step: usize,
@@ -65,6 +70,12 @@ pub struct Life {
     plan: Plan,
     applied: Plan,
     reference: Reference,
+    /// The generation on disk.
+    saved: (Plan, Configured),
+    /// The disk is full, so that stays.
+    is_full: bool,
+    /// What is in force is on trial, so that stays.
+    is_on_trial: bool,
     born: Instant,
     /// When filterd died, if it is dead: its filter stays as it was then.
     frozen: Option<Time>,
@@ -134,14 +145,17 @@ impl Life {
             world.most6 = 60;
         }
         let mut reference = Reference::new();
-        reference.configure(plan.read(None, During(0.0, 0.0)));
+        reference.configure(plan.read(None, Reader::New, During(0.0, 0.0)));
         let mut net = Net::new();
+        let disk = SmallDisk::of_state_with(net.home(), disk::ROOM);
         let run = net.lives_with_its_own_run();
         net.home().be_patient();
         net.start(&plan.text());
         let site = Site::up(&net);
         let applied = plan.clone();
+        let saved = (plan.clone(), reference.configured.clone());
         Self {
+            disk,
             net,
             seed,
             step: 0,
@@ -150,6 +164,9 @@ impl Life {
             plan,
             applied,
             reference,
+            saved,
+            is_full: false,
+            is_on_trial: false,
             born: Instant::now(),
             frozen: None,
             is_detached: false,
@@ -181,7 +198,7 @@ impl Life {
         if self.is_paused() && self.random.below(2) == 0 {
             return self.resume_or_wait();
         }
-        match self.random.below(100) {
+        match self.random.below(103) {
             0..15 => self.add(),
             15..18 => self.unless_left_out("pause", Self::pause),
             18..22 => self.unless_left_out("trial", Self::reload_on_trial),
@@ -200,7 +217,9 @@ impl Life {
             86..88 => self.unless_left_out("midkill", Self::kill_while_adding),
             88..90 => self.unless_left_out("stop", Self::stop_and_start),
             90..93 => self.unless_left_out("takeover", Self::take_over),
-            93..98 => self.unless_left_out("parallel", Self::all_at_once),
+            93..96 => self.unless_left_out("parallel", Self::all_at_once),
+            96..98 => self.unless_left_out("disk", Self::fill_disk),
+            98..100 => self.unless_left_out("copies", Self::lose_copies),
             _ => self.wait(),
         }
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::heldback::{Content, Copy, LIMITS, Row, Verdict};
 use super::ports::Ports;
 use super::prefix::Prefix;
-use super::reference::{Configured, Lists, Reference};
+use super::reference::{Configured, Lists};
 use super::wanted::{AS_GIVEN, Before, During, Wanted};
 use crate::Site;
 
@@ -18,8 +19,14 @@ pub const CONFIG_ALLOW: &str = "config-allow";
 /// The list that is fetched.
 pub const FED: &str = "fed";
 
-/// What is in a file; nothing if there is none.
-type Content = Option<Vec<Prefix>>;
+/// Which filterd reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// It has in force what it read before.
+    Running,
+    /// It starts, and has copies only.
+    New,
+}
 
 /// A list of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +41,8 @@ pub struct Listed {
     pub ports: Ports,
     /// How long what its file names stays on it.
     pub ttl: Option<Duration>,
+    /// How much of a file may be missing or rubbish, in percent.
+    pub limits: (u8, u8),
 }
 
 impl Listed {
@@ -46,15 +55,16 @@ impl Listed {
             reach: AS_GIVEN,
             ports: Ports::All,
             ttl: None,
+            limits: LIMITS[0],
         }
     }
 
     fn text(&self) -> String {
-        let Self { name, file, allows, reach, ports, ttl } = self;
+        let Self { name, file, allows, reach, ports, ttl, limits: (shrink, rejected) } = self;
         let ttl = staying(*ttl);
         let kind = if *allows { ", allow: true".to_owned() } else { reaching(*reach) + &ports.key() };
         format!(
-            "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%, max_rejected: 100%{kind}{ttl}}}"
+            "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: {shrink}%, max_rejected: {rejected}%{kind}{ttl}}}"
         )
     }
 }
@@ -73,7 +83,8 @@ pub struct Plan {
     pub lists: Vec<Listed>,
     /// How far lists reach that commands fill.
     pub reach: BTreeMap<String, u8>,
-    pub files: BTreeMap<String, Content>,
+    /// What is in each file; nothing if there is none.
+    pub files: BTreeMap<String, Option<Content>>,
     /// What was fetched last of the list that is fetched, if there is one.
     pub fed: Option<Vec<Prefix>>,
     /// How long what is fetched stays on it.
@@ -131,27 +142,49 @@ impl Plan {
         self.lists.iter().any(|list| self.content(&list.file).is_none())
     }
 
-    /// What its lists want when it is read: by a filterd that knows what `before` was, or by a new one.
-    /// A list without a file keeps what it had, under its old name, too.
-    pub fn read(&self, before: Option<(&Self, &Reference)>, during: During) -> Configured {
+    /// What its lists want when it is read by a filterd that knows what `before` was. A list whose file is missing or
+    /// refused keeps what it had, under its old name, too.
+    pub fn read(&self, before: Option<(&Self, &Configured)>, reader: Reader, during: During) -> Configured {
         let mut configured = Configured { reach: self.reach.clone(), ..Configured::default() };
         configured.blocked.insert(CONFIG.to_owned(), Wanted::all(&self.block));
         configured.allowed.insert(CONFIG_ALLOW.to_owned(), Wanted::all(&self.allow));
-        let continued = before.map(|(plan, _)| self.continued(plan));
+        let continued = before.map(|before| self.continued(before, reader));
         for (place, list) in self.lists.iter().enumerate() {
             let old = continued.as_ref().and_then(|continued| continued[place]);
-            let had = old.and_then(|old| kept(old, &before?.1.configured));
+            let had = old.and_then(|old| kept(old, before?.1));
+            let row = old.and_then(|old| before?.1.rows.get(&old.name));
             let content = self.content(&list.file);
+            let judge =
+                |row| content.map_or(Verdict::HoldBack, |content| content.judge(list.limits, row, during.0));
+            let is_lost = judge(row) == Verdict::HoldBack
+                && reader == Reader::New
+                && row.is_some_and(|row| row.copy != Copy::Whole);
+            // Without its copy, what can be read of the file is better than nothing.
+            let (row, stays) = if is_lost { (None, None) } else { (row, had) };
+            let verdict = judge(row);
+            if verdict != Verdict::Accept {
+                configured.doubted.insert(list.name.clone());
+            }
+            let row = match (verdict, content) {
+                (Verdict::Accept, Some(content)) => Some(Row::accepted(content, row, during.0, reader)),
+                (Verdict::TakePart, Some(content)) => Some(Row::part(content)),
+                (Verdict::HoldBack, _) | (_, None) => row.cloned(),
+            };
+            configured.rows.extend(row.map(|row| (list.name.clone(), row)));
+            let content = content.filter(|_| verdict != Verdict::HoldBack);
             if let (None, Some((allowed, had))) = (content, had)
                 && allowed != list.allows
                 && had.iter().next().is_some()
             {
                 // Nobody is allowed, or blocked, because a file is missing.
                 let kind = if allowed { &mut configured.allowed } else { &mut configured.blocked };
-                kind.insert(list.name.clone(), had.clone());
+                configured.unread.extend(is_lost.then(|| list.name.clone()));
+                let had = if is_lost { Wanted::default() } else { had.clone() };
+                kind.insert(list.name.clone(), had);
                 continue;
             }
-            let had = had.filter(|(allowed, _)| *allowed == list.allows).map(|(_, had)| had);
+            let is_alike = |(allowed, _): &(bool, &Wanted)| *allowed == list.allows;
+            let [had, stays] = [had, stays].map(|had| had.filter(is_alike).map(|(_, had)| had));
             let is_it = |old: &Listed| (&old.name, &old.file, old.ttl) == (&list.name, &list.file, list.ttl);
             let goes_on = match had {
                 // What was held back goes on by what it was under.
@@ -160,8 +193,8 @@ impl Plan {
                 None => Before::Nobody,
             };
             let found = |targets: &[Prefix]| Wanted::found(targets, list.ttl, goes_on, during);
-            let read = content.map(|targets| found(targets));
-            let kept = || had.map(|had| found(&had.iter().map(|(target, _)| target).collect::<Vec<_>>()));
+            let read = content.map(|content| found(&content.targets));
+            let kept = || stays.map(|had| found(&had.iter().map(|(target, _)| target).collect::<Vec<_>>()));
             let wanted = read.or_else(kept).unwrap_or_else(|| {
                 configured.unread.insert(list.name.clone());
                 Wanted::default()
@@ -173,9 +206,10 @@ impl Plan {
                 }
             };
         }
+        configured.repair_copies();
         if let Some(fed) = &self.fed {
             let had = before.filter(|(plan, _)| plan.fed.is_some());
-            let had = had.and_then(|(plan, reference)| Some((plan, reference.configured.blocked.get(FED)?)));
+            let had = had.and_then(|(plan, before)| Some((plan, before.blocked.get(FED)?)));
             let goes_on = had.map_or(Before::Nobody, |(plan, had)| match plan.fed_ttl == self.fed_ttl {
                 true => Before::This(had),
                 false => Before::Perhaps(had),
@@ -187,8 +221,14 @@ impl Plan {
 
     /// Which list of `before` each of these goes on with, each with another one: first those that are called the same and read
     /// the same file, then those that read the same file, then those that are called the same.
-    fn continued<'a>(&self, before: &'a Self) -> Vec<Option<&'a Listed>> {
-        let mut free: Vec<_> = before.lists.iter().collect();
+    fn continued<'a>(
+        &self,
+        (before, configured): (&'a Self, &Configured),
+        reader: Reader,
+    ) -> Vec<Option<&'a Listed>> {
+        let has_copy = |name: &str| configured.rows.get(name).is_some_and(|row| row.id.is_some());
+        let is_known = |list: &&Listed| reader == Reader::Running || has_copy(&list.name);
+        let mut free: Vec<_> = before.lists.iter().filter(is_known).collect();
         let mut continued = vec![None; self.lists.len()];
         for (by_name, by_file) in [(true, true), (false, true), (true, false)] {
             for (list, continued) in self.lists.iter().zip(&mut continued) {
@@ -215,7 +255,7 @@ impl Plan {
         std::iter::once(CONFIG).chain(blocks.map(|list| list.name.as_str())).chain(fed).collect()
     }
 
-    pub fn content(&self, file: &str) -> Option<&Vec<Prefix>> {
+    pub fn content(&self, file: &str) -> Option<&Content> {
         self.files.get(file)?.as_ref()
     }
 }

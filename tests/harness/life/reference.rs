@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use super::heldback::{Copy, Row};
 use super::packets::{Packet, USUAL};
 use super::ports::Ports;
 use super::prefix::{Prefix, ip};
@@ -26,12 +27,39 @@ pub struct Configured {
     pub reach: BTreeMap<String, u8>,
     /// Lists of which nothing could ever be read.
     pub unread: BTreeSet<String>,
+    /// What was accepted of each list, under its name.
+    pub rows: BTreeMap<String, Row>,
+    /// Lists whose files are missing or refused.
+    pub doubted: BTreeSet<String>,
 }
 
 impl Configured {
     /// All its lists.
     fn read_mut(&mut self) -> impl Iterator<Item = &mut Wanted> {
         self.blocked.values_mut().chain(self.allowed.values_mut())
+    }
+
+    /// The entries of this list may count from now on.
+    pub fn may_begin_anew(&mut self, list: &str, during: During) {
+        let lists = [&mut self.blocked, &mut self.allowed];
+        lists
+            .into_iter()
+            .filter_map(|lists| lists.get_mut(list))
+            .for_each(|list| list.may_begin_anew(during));
+    }
+
+    /// A copy that is whole is whole for all lists with the same bytes.
+    pub fn repair_copies(&mut self) {
+        let whole: BTreeSet<_> =
+            self.rows.values().filter(|row| row.copy == Copy::Whole).filter_map(|row| row.id).collect();
+        let others = self.rows.values_mut().filter(|row| row.id.is_some_and(|id| whole.contains(&id)));
+        others.for_each(|row| row.copy = Copy::Whole);
+    }
+
+    /// So much of everybody's time is over at once.
+    pub fn lose(&mut self, seconds: f64) {
+        self.read_mut().for_each(|wanted| wanted.lose(seconds));
+        self.rows.values_mut().for_each(|row| row.lose(seconds));
     }
 }
 
@@ -212,7 +240,7 @@ impl Reference {
 
     /// For everybody who has an end, so much time is over at once.
     pub fn lose(&mut self, seconds: f64) {
-        self.configured.read_mut().for_each(|wanted| wanted.lose(seconds));
+        self.configured.lose(seconds);
         self.live.values_mut().chain(self.allowed.values_mut()).for_each(|wanted| wanted.lose(seconds));
     }
 }

@@ -6,7 +6,8 @@ use std::thread;
 use super::Life;
 use super::alter::Alter;
 use super::asking::{Between, Term, ask_add, ask_remove};
-use super::plan::Listed;
+use super::heldback::Copy;
+use super::plan::{Listed, Reader};
 use super::prefix::Prefix;
 use super::reference::{Configured, Lists, Reference};
 use super::wanted::{During, Wanted};
@@ -34,9 +35,13 @@ impl Life {
     /// Changes what is meant; tells how.
     pub(super) fn alter(&mut self) -> String {
         let size = self.size();
+        self.alterations().several(size)
+    }
+
+    pub(super) fn alterations(&mut self) -> Alter<'_> {
         let Self { plan, applied, world, random, net, left_out, .. } = self;
         let home = net.home();
-        Alter { plan, applied, world, random, home, left_out }.several(size)
+        Alter { plan, applied, world, random, home, left_out }
     }
 
     pub(super) fn reload_as_planned(&mut self) -> Vec<Prefix> {
@@ -49,17 +54,26 @@ impl Life {
                 self.think_again();
                 Vec::new()
             }
-            (Some(false) | None, _) => self.believe_reloaded(&self.must_reload(reply), during),
+            (Some(false) | None, _) => {
+                let touched = self.believe_reloaded(&reply, during);
+                self.must_reload(reply);
+                touched
+            }
         }
     }
 
-    fn must_reload(&self, reply: Reply) -> Reply {
-        if self.plan.is_incomplete() && reply.code() == Some(7) { reply } else { reply.succeeds() }
+    /// 7 tells of lists that keep what they had, or of a disk that refused.
+    pub(super) fn must_reload(&self, reply: Reply) {
+        let is_doubted = !self.reference.configured.doubted.is_empty() || self.is_full;
+        if !(is_doubted && reply.code() == Some(7)) {
+            reply.succeeds();
+        }
     }
 
     /// The reference reads it, too. Tells which targets that changed for any list.
     pub(super) fn believe_reloaded(&mut self, reply: &Reply, during: During) -> Vec<Prefix> {
-        let after = self.plan.read(Some((&self.applied, &self.reference)), during);
+        let before = (&self.applied, &self.reference.configured);
+        let after = self.plan.read(Some(before), Reader::Running, during);
         let mut touched = difference(&self.reference.configured, &after);
         let allowed = all_of(&[&self.reference.configured.allowed, &after.allowed]);
         let before = self.in_force(after);
@@ -67,6 +81,7 @@ impl Life {
         touched.sort();
         touched.dedup();
         (self.applied, self.is_written) = (self.plan.clone(), true);
+        self.save();
         // Targets that lists have on some ports enter and leave by clause.
         let by_clause = before.has_ports() || self.reference.has_ports();
         if touched.len() < COUNTED && !by_clause {
@@ -89,6 +104,18 @@ impl Life {
     pub(super) fn in_force(&mut self, configured: Configured) -> Reference {
         let after = self.after(&self.reference, configured);
         std::mem::replace(&mut self.reference, after)
+    }
+
+    /// What is in force is on disk, unless the disk is full or it is on trial.
+    pub(super) fn save(&mut self) {
+        if self.is_full {
+            let (saved, rows) = (&self.saved.1, &mut self.reference.configured.rows);
+            let is_saved = |id| saved.rows.values().any(|row| row.id == id);
+            let unsaved = rows.values_mut().filter(|row| row.id.is_some() && !is_saved(row.id));
+            unsaved.for_each(|row| row.copy = Copy::Unsaved);
+        } else if !self.is_on_trial {
+            self.saved = (self.applied.clone(), self.reference.configured.clone());
+        }
     }
 
     /// The same state under the configuration that is meant.
@@ -163,7 +190,8 @@ impl Life {
         self.net.configure(&self.plan.text());
         let begun = self.now();
         let soon = During(begun, begun + 60.0);
-        let after = self.plan.read(Some((&self.applied, &self.reference)), soon);
+        let before = (&self.applied, &self.reference.configured);
+        let after = self.plan.read(Some(before), Reader::Running, soon);
         let mut touched = difference(&self.reference.configured, &after);
         touched.extend(all_of(&[&self.reference.configured.allowed, &after.allowed]));
         touched.extend(added.targets.iter().chain(&removed));
@@ -185,11 +213,12 @@ impl Life {
         self.frames += frames;
         let during = During(begun, self.now());
         let [reload, add, remove] = replies;
-        self.must_reload(reload);
         assert!(matches!(add.code(), Some(0 | 1 | 5 | 7)), "{add}");
         assert!(matches!(remove.code(), Some(0..=2)), "{remove}");
         self.in_force(after);
+        self.must_reload(reload);
         (self.applied, self.is_written) = (self.plan.clone(), true);
+        self.save();
         self.believe_added("ssh", &added.targets, term, during);
         self.believe_removed(&removed, Some("web"), during);
         touched.sort();
