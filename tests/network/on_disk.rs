@@ -197,3 +197,52 @@ fn the_copy_of(copies: &Path, address: &str) -> String {
     until(&mut is_there, "the only copy does not tell of it");
     name
 }
+
+/// A life's: a list whose file is gone could not be saved once. With room again it is, and may be tried.
+#[test]
+fn lifes_list_without_file_is_saved_when_room_returns() {
+    let mut net = Net::new();
+    let disk = SmallDisk::of_state(net.home());
+    let config = |more: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.start(&config(""));
+    net.filterd(["reload"]).succeeds();
+    fs::remove_file(net.home().path("drop.txt")).expect("it is there");
+    net.filterd(["reload"]).exits(7);
+    disk.shrink_to_its_content();
+    net.configure(&config(", ipv6_prefix: 56"));
+    net.filterd(["reload"]).exits(7).complains("there is no copy of list \"drop\"");
+    disk.resize("2m");
+    let reloaded = net.filterd(["reload", "--json"]).exits(7).json();
+    assert!(reloaded["not_kept"].is_null(), "{reloaded}");
+    net.filterd(["reload", "--confirm", "1h"]).exits(7);
+    net.filterd(["confirm"]).exits(7);
+    net.end(Signal::SIGKILL);
+    net.start(&config(", ipv6_prefix: 56"));
+    net.expect(ATTACKER).dropped();
+}
+
+/// A life's: to roll back takes no room, also of a list whose entries end.
+#[test]
+fn lifes_rollback_needs_no_room_for_times() {
+    let mut net = Net::new();
+    let disk = SmallDisk::of_state(net.home());
+    let config = "lists: [{name: drop, path: $HOME/drop.txt, ttl: 1h}]";
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.start(config);
+    net.filterd(["reload"]).succeeds();
+    net.file("drop.txt", &format!("{BYSTANDER}\n"));
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    let until =
+        |net: &Net| net.filterd(["list", "--json"]).succeeds().json_lines().remove(0)["until"].clone();
+    disk.shrink_to_its_content();
+    net.filterd(["rollback"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    let before = until(&net);
+    net.end(Signal::SIGKILL);
+    net.start(config);
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    assert!(before.is_number(), "{before}");
+    assert_eq!(before, until(&net), "its end stays");
+}

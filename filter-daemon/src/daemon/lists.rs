@@ -374,9 +374,12 @@ impl ListCopies {
     }
 
     fn begin_save(&mut self, target: SaveTarget, lists: Vec<ListToKeep>) {
-        // A list whose copy could not be written has no stamp. If it equals an older copy, it has one again.
-        let is_without =
-            |list: &ListToSave| list.accepted.stamp.is_none() || !self.store.has_copy(&list.accepted);
+        // A list whose copy could not be written has no stamp. If it equals an older copy, it has one again. The
+        // bytes may be on disk nevertheless. If its entries expire, their times may not be.
+        let is_without = |list: &ListToSave| {
+            let has_times = list.accepted.term.is_none() || list.accepted.stamp.is_some();
+            !has_times || !self.store.has_copy(&list.accepted)
+        };
         let is_kept = |id: &ListId| lists.iter().any(|list| list.id == *id);
         self.failed.retain(|id, _| is_kept(id));
         let (mut wanted, mut ids) = (Vec::new(), Vec::new());

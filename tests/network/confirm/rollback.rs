@@ -310,6 +310,30 @@ fn outsiders_refresh_during_rollback_is_answered() {
     assert!(is_seen, "no refresh was asked for during a rollback");
 }
 
+/// A life's: lists that had nothing before the trial have nothing after the next start, whatever their files say by then.
+#[test]
+fn lifes_start_after_rollback_loads_no_list_that_had_nothing() {
+    let mut net = Net::new();
+    let config = "block: [198.51.100.9]\nlists: [{name: drop, path: $HOME/drop.txt}, {name: good, path: $HOME/good.txt, allow: true}]";
+    net.start(config);
+    net.file("drop.txt", "203.0.113.200\n");
+    net.file("good.txt", "198.51.100.9\n");
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    net.expect("203.0.113.200").dropped();
+    net.expect("198.51.100.9").passes();
+    net.filterd(["rollback"]).succeeds();
+    for _ in 0..2 {
+        net.expect("203.0.113.200").passes();
+        net.expect("198.51.100.9").dropped();
+        net.filterd(["status"]).exits(7).says("is not loaded, as before an unconfirmed reload");
+        net.end(Signal::SIGKILL);
+        net.start(config);
+    }
+    net.filterd(["reload"]).succeeds();
+    net.expect("203.0.113.200").dropped();
+    net.expect("198.51.100.9").passes();
+}
+
 /// An outsider's: a confirmation that comes too early is not in the log as one.
 #[test]
 fn outsiders_confirmation_in_vain_is_logged_as_such() {

@@ -330,7 +330,11 @@ impl Loaded {
             let is_of =
                 |copy: &&KnownList| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
             let (file, copy) = (sources.file_of(list), copies.iter().find(is_of));
-            let had_nothing = way_back.is_some_and(|way_back| way_back.has_nothing_of(list.name.as_str()));
+            // A trial begins only when all lists in force have copies. A start knows them, unless some are lost.
+            let had_nothing = match way_back {
+                Some(way_back) => way_back.has_nothing_of(list.name.as_str()),
+                None => !sources.has_lost_one,
+            };
             if had_nothing && copy.is_none() && list.feed.is_none() {
                 // It gets a new row. The record of the reading on trial is dropped.
                 return LoadedList::of(list, Continued::New, find::nothing_again(list)).which_was(before);

@@ -47,6 +47,7 @@ impl ListRows {
         };
         let is_same = self.found.iter().any(|found| found.id == id && is_same(found));
         let goes_on = !self.made.contains(&id) && self.lifetime(id).goes_on();
-        is_same && is_written && goes_on && !self.restores
+        // What was restored from the times of a copy has them still.
+        self.restored.contains_key(&id) || is_same && is_written && goes_on && !self.restores
     }
 }
