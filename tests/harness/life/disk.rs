@@ -54,10 +54,9 @@ impl Life {
         self.note("the disk has room again; reload".to_owned());
         self.give_room();
         let mut touched = self.reload_surely();
-        let Configured { rows, doubted, .. } = &self.reference.configured;
+        let Configured { rows, .. } = &self.reference.configured;
         let is_lost = |name: &String| rows.get(name).is_some_and(|row| row.copy == Copy::Unsaved);
-        let stays = self.left_out.has("unsaved-stays");
-        let is_kept = |name: &String| !(is_lost(name) || stays && doubted.contains(name));
+        let is_kept = |name: &String| !is_lost(name);
         self.plan.lists.retain(|list| is_kept(&list.name));
         if self.plan.lists.len() < self.applied.lists.len() {
             self.note("reload without lists that cannot be saved".to_owned());

@@ -106,11 +106,6 @@ impl Life {
         }
         let (is_meant, is_killed) = (self.random.below(2) == 0, self.random.below(2) == 0);
         let is_unwanted = !is_meant && self.random.below(2) == 0;
-        let is_unread = !self.reference.configured.unread.is_empty();
-        if !is_meant && is_unread && self.left_out.has("never-loaded") {
-            self.think_again();
-            return self.reload();
-        }
         let end = match (is_meant, is_unwanted) {
             (true, _) => "confirmed",
             (false, true) => "rolled back by a user",
