@@ -93,7 +93,7 @@ impl<S: AsMut<Core>> Turn<S> {
 
     /// Waits until packets in flight have seen this commit.
     pub async fn seen(&self, commit: impl FnOnce(LatestCommits) -> u64) {
-        let commit = self.now(|state| commit(state.as_mut().protection.latest()));
+        let commit = self.core(|core| commit(core.protection.latest()));
         self.until(|core| core.capacity.check_grace(commit).then_some(())).await;
     }
 }
@@ -200,6 +200,19 @@ impl<S> Jobs<S> {
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.queue.len()
+    }
+
+    /// Begins one job, as the owner does.
+    #[cfg(test)]
+    pub async fn begin_one<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        job: impl FnOnce(Turn<S>) -> F + Send + 'static,
+    ) where
+        S: 'static,
+    {
+        let mut new = NewJobs::default();
+        new.begin(job);
+        self.begin(new).await;
     }
 
     /// Lets waiting jobs try again after an event.

@@ -56,8 +56,7 @@ impl Life {
         let mut touched = self.reload_surely();
         let Configured { rows, .. } = &self.reference.configured;
         let is_lost = |name: &String| rows.get(name).is_some_and(|row| row.copy == Copy::Unsaved);
-        let is_kept = |name: &String| !is_lost(name);
-        self.plan.lists.retain(|list| is_kept(&list.name));
+        self.plan.lists.retain(|list| !is_lost(&list.name));
         if self.plan.lists.len() < self.applied.lists.len() {
             self.note("reload without lists that cannot be saved".to_owned());
             self.net.configure(&self.plan.text());

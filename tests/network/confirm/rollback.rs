@@ -232,13 +232,16 @@ fn simultaneous_rollbacks_happen_once() {
     }
 }
 
+/// So many that a reload of them takes a while: 11.0.0.7 is among them.
+fn many() -> String {
+    (0..500_000).map(|host: u32| format!("11.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255)).collect()
+}
+
 /// The reload has come to its end before it is rolled back, and whoever asked for it is told that it was in force.
 #[test]
 fn rollback_waits_for_the_running_reload() {
     let net = before();
-    let many: String = (0..500_000)
-        .map(|host: u32| format!("11.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
-        .collect();
+    let many = many();
     net.file("more.txt", &format!("192.0.2.77\n{many}"));
     // A reload may have ended before it is seen at work. Then it is tried again.
     let reload = (0..10).find_map(|_| {
@@ -282,9 +285,7 @@ fn rollback_waits_for_the_running_reload() {
 #[test]
 fn outsiders_refresh_during_rollback_is_answered() {
     let net = before();
-    let many: String = (0..500_000)
-        .map(|host: u32| format!("11.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
-        .collect();
+    let many = many();
     let is_seen = (0..10).any(|_| {
         net.file("drop.txt", &format!("203.0.113.200\n{many}"));
         net.filterd(["reload", "--confirm", "1h"]).succeeds();

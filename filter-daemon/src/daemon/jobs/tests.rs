@@ -17,37 +17,30 @@ impl World {
         Self { jobs: Jobs::of(log.clone()), log }
     }
 
-    async fn begin<F: Future<Output = ()> + Send + 'static>(
-        &mut self,
-        job: impl FnOnce(Turn<Log>) -> F + Send + 'static,
-    ) {
-        let mut new = NewJobs::default();
-        new.begin(job);
-        self.jobs.begin(new).await;
-    }
-
     /// Begins a job that does this many pages.
     async fn begin_pages(&mut self, name: char, pages: usize) {
-        self.begin(async move |turn: Turn<Log>| {
-            for _ in 0..pages {
-                turn.next().await;
-                turn.now(|log| log.push(name));
-            }
-        })
-        .await;
+        self.jobs
+            .begin_one(async move |turn: Turn<Log>| {
+                for _ in 0..pages {
+                    turn.next().await;
+                    turn.now(|log| log.push(name));
+                }
+            })
+            .await;
     }
 
     /// Begins a job that does its page once the log contains `until`, and logs each attempt before.
     async fn begin_waiting(&mut self, name: char, until: char) {
-        self.begin(async move |turn: Turn<Log>| {
-            let attempt = |log: &mut Log| {
-                let is_time = log.contains(until);
-                log.push(if is_time { name.to_ascii_uppercase() } else { name });
-                is_time.then_some(())
-            };
-            turn.until_some(attempt).await;
-        })
-        .await;
+        self.jobs
+            .begin_one(async move |turn: Turn<Log>| {
+                let attempt = |log: &mut Log| {
+                    let is_time = log.contains(until);
+                    log.push(if is_time { name.to_ascii_uppercase() } else { name });
+                    is_time.then_some(())
+                };
+                turn.until_some(attempt).await;
+            })
+            .await;
     }
 
     /// Gives turns as long as any job is due. Returns what was done since the beginning.
@@ -107,7 +100,8 @@ async fn job_that_awaits_something_is_woken() {
     let mut world = World::new();
     let (sender, receiver) = tokio::sync::oneshot::channel();
     world
-        .begin(async move |turn: Turn<Log>| {
+        .jobs
+        .begin_one(async move |turn: Turn<Log>| {
             let name = receiver.await.unwrap();
             turn.next().await;
             turn.now(|log| log.push(name));
@@ -127,14 +121,16 @@ async fn job_that_holds_the_state_goes_on_first() {
     let mut world = World::new();
     let (sender, receiver) = tokio::sync::oneshot::channel();
     world
-        .begin(async move |turn: Turn<Log>| {
+        .jobs
+        .begin_one(async move |turn: Turn<Log>| {
             receiver.await.unwrap();
             turn.next().await;
             turn.now(|log| log.push('r'));
         })
         .await;
     world
-        .begin(async move |turn: Turn<Log>| {
+        .jobs
+        .begin_one(async move |turn: Turn<Log>| {
             turn.next().await;
             let mut log = turn.hold();
             log.push('h');

@@ -109,7 +109,7 @@ impl RunningReload {
         if turn.page(|core| core.capacity.is_graceless()).await {
             return turn.core(|core| self.replace(&mut core.protection));
         }
-        // Until here, a refusal leaves nothing to undo.
+        // A refusal of these two leaves nothing to undo.
         self.make_room(needs, turn).await?;
         self.loosen(turn).await?;
         if let Err(cause) = self.apply(turn).await {

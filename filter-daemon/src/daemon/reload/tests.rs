@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::super::capacity::Capacity;
 use super::super::change::carry_out;
 use super::super::commit::Protection;
-use super::super::jobs::{Jobs, NewJobs};
+use super::super::jobs::Jobs;
 use super::super::lists::ListCopies;
 use super::super::persistence::{self, WriteOutcome};
 use super::*;
@@ -65,24 +65,16 @@ impl World {
         self.owner.try_lock().unwrap()
     }
 
-    async fn begin<F: Future<Output = ()> + Send + 'static>(
-        &mut self,
-        job: impl FnOnce(Turn<TestOwner>) -> F + Send + 'static,
-    ) {
-        let mut new = NewJobs::default();
-        new.begin(job);
-        self.jobs.begin(new).await;
-    }
-
     /// Applies a change like `filterd add` and `remove`.
     async fn ask(&mut self, change: Change) {
         let (Change::Want(Want { targets, .. }) | Change::Release { targets, .. }) = &change else { return };
         let targets = targets.clone();
-        self.begin(|turn| async move {
-            let done = carry_out(&turn, targets, vec![change], &mut WriteOutcome::default()).await;
-            assert!(done.is_ok(), "{done:?}");
-        })
-        .await;
+        self.jobs
+            .begin_one(|turn| async move {
+                let done = carry_out(&turn, targets, vec![change], &mut WriteOutcome::default()).await;
+                assert!(done.is_ok(), "{done:?}");
+            })
+            .await;
     }
 
     /// Applies a configuration, and calls `comes` before each turn. Returns the number of turns.
@@ -105,15 +97,16 @@ impl World {
             let Core { protection, lists, .. } = &mut owner.core;
             RunningReload::begin(loaded, protection.blocklist_mut(), &mut lists.sources).unwrap()
         };
-        self.begin(|turn| async move {
-            reload.run(&turn).await.unwrap();
-            turn.now(|owner| {
-                let Core { protection, lists, .. } = &mut owner.core;
-                reload.finish(protection.blocklist_mut(), &mut lists.sources);
-                owner.is_reloading = false;
-            });
-        })
-        .await;
+        self.jobs
+            .begin_one(|turn| async move {
+                reload.run(&turn).await.unwrap();
+                turn.now(|owner| {
+                    let Core { protection, lists, .. } = &mut owner.core;
+                    reload.finish(protection.blocklist_mut(), &mut lists.sources);
+                    owner.is_reloading = false;
+                });
+            })
+            .await;
     }
 
     /// Does what the loop does after each event.
